@@ -54,7 +54,8 @@ all: $(B)/anteroom-publisher $(B)/anteroom-gateway $(B)/anteroom-crowd
 
 $(O)/%.o: %.c
 	@mkdir -p $(@D)
-	$(COMPILE) -c $< -o $@
+	@$(if $(VERBOSE),echo "$(COMPILE) -c $<",echo "CC $<")
+	@$(COMPILE) -c $< -o $@
 
 $(O)/llhttp/%.o:
 	@mkdir -p $(@D)
@@ -67,7 +68,7 @@ $(O)/libcommon.a: $(call obj,$(COMMON)) $(LLHTTP_OBJECTS) $(O)/generated.o
 # The Lua scripts, each behind the shared prelude, as C strings.
 $(O)/generated.c: common/line/embed.sh $(wildcard common/line/*.lua)
 	@mkdir -p $(@D)
-	sh common/line/embed.sh $(wildcard common/line/*.lua) >$@
+	sh common/line/embed.sh >$@
 $(O)/generated.o: $(O)/generated.c
 	$(COMPILE) -Wno-overlength-strings -c $< -o $@
 

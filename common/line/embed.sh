@@ -1,14 +1,33 @@
 #!/bin/sh
-# Prints a C file with every Lua script as a string: the "#!lua" line of the script, then prelude.lua, then the script's body.
+# Prints a C file with every Lua script as a string and its keys as a list. A script is: its "#!lua" line, local names
+# for the keys of its "-- keys:" line, prelude.lua, the pieces of its "-- with:" line, its body. With --lua NAME it prints
+# that one script as Redis gets it (the model test uses this, so it tests the same bytes).
 set -eu
-quote() { sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/    "/' -e 's/$/\\n"/'; }
-echo '/* Made from common/line/ *.lua; do not edit. */'
+here=$(dirname "$0")
+render() {
+    file=$here/$1.lua
+    keys=$(sed -n 's/^-- keys: //p' "$file")
+    sed -n 1p "$file"
+    i=0
+    for key in $keys; do
+        i=$((i + 1))
+        printf 'local %s = KEYS[%d]\n' "$(echo "$key" | tr a-z A-Z)" $i
+    done
+    grep -v '^ *--' "$here/prelude.lua"
+    for piece in $(sed -n 's/^-- with: //p' "$file"); do grep -v '^ *--' "$here/$piece.lua"; done
+    sed 1d "$file" | grep -v '^ *--'
+}
+if [ "${1:-}" = --lua ]; then
+    render "$2"
+    exit
+fi
+echo '/* Made by common/line/embed.sh from the Lua scripts beside it. */'
 echo '#include "common/line/script.h"'
-prelude=$(dirname "$1")/prelude.lua
-for file in "$@"; do
+for file in "$here"/*.lua; do
     name=$(basename "$file" .lua)
-    [ "$name" = prelude ] && continue
-    printf 'struct redis_script script_%s = {.name = "%s", .body =\n' "$name" "$name"
-    { sed -n 1p "$file"; grep -v '^ *--' "$prelude"; sed 1d "$file" | grep -v '^ *--'; } | quote
-    echo '};'
+    grep -q '^#!lua' "$file" || continue
+    printf 'struct line_script script_%s = {.keys = "%s", .script = {.name = "%s", .body =\n' "$name" \
+        "$(sed -n 's/^-- keys: //p' "$file")" "$name"
+    render "$name" | sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/    "/' -e 's/$/\\n"/'
+    echo '}};'
 done

@@ -1,0 +1,356 @@
+#include "common/http/connection.h"
+
+#include "common/base/check.h"
+#include "common/http/answer.h"
+#include "common/http/exchange.h"
+#include "common/http/server_state.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+/* More than this from the client of a stream is not a browser's doing. */
+#define STREAM_DISCARD_BYTES_MAX 16384
+
+static const struct text nothing = {NULL, 0};
+
+void connection_deadline(struct connection *connection, uint32_t ms)
+{
+    struct http_server *server = connection->server;
+    wheel_set(&server->wheel, &connection->deadline, uv_now(server->settings.loop) + ms);
+    server_wake(server);
+}
+
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
+{
+    (void)suggested;
+    struct connection *connection = handle->data;
+    *buf = uv_buf_init(connection->server->read_buffer, SERVER_READ_BYTES);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf)
+{
+    struct connection *connection = stream->data;
+    if (len > 0) {
+        connection_step(connection, (struct text){buf->base, (size_t)len});
+    } else if (len == UV_EOF && connection->state == CONNECTION_FLUSHING) {
+        connection->ended = true; /* the whole answer still goes out */
+        connection->keep = false;
+    } else if (len < 0) {
+        connection_close(connection, "gone");
+    }
+}
+
+/* ---- Opening ---- */
+
+static void peer_note(struct connection *connection)
+{
+    struct sockaddr_storage address = {0};
+    int size = sizeof address;
+    if (uv_tcp_getpeername(&connection->tcp, (struct sockaddr *)&address, &size) != 0)
+        return;
+    if (address.ss_family == AF_INET) {
+        const struct sockaddr_in *v4 = (const struct sockaddr_in *)&address;
+        connection->peer_port = v4->sin_port;
+        memcpy(connection->peer_address, &v4->sin_addr, sizeof v4->sin_addr);
+        return;
+    }
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&address;
+    connection->peer_port = v6->sin6_port;
+    connection->peer_v6 = !IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr);
+    if (connection->peer_v6)
+        memcpy(connection->peer_address, &v6->sin6_addr, sizeof v6->sin6_addr);
+    else
+        memcpy(connection->peer_address, v6->sin6_addr.s6_addr + 12, 4);
+}
+
+/* Best effort: a socket without one of these still works. */
+static void socket_options(struct connection *connection)
+{
+    const struct http_settings *settings = &connection->server->settings;
+    unsigned stall_ms = settings->stall_timeout_ms;
+    int bytes = (int)settings->send_buffer_bytes;
+    uv_fileno((uv_handle_t *)&connection->tcp, &connection->fd);
+    uv_tcp_nodelay(&connection->tcp, 1);
+    uv_tcp_keepalive(&connection->tcp, 1, 60);
+    setsockopt(connection->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &stall_ms, sizeof stall_ms);
+    if (bytes > 0)
+        setsockopt(connection->fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+}
+
+static void admit(struct connection *connection)
+{
+    struct http_server *server = connection->server;
+    connection->overflow = server->open >= server->settings.connections_max;
+    if (connection->overflow)
+        server->overflow++;
+    else
+        server->open++;
+    peer_note(connection);
+    socket_options(connection);
+    connection_deadline(connection, connection->overflow ? SERVER_OVERFLOW_MS : server->settings.header_timeout_ms);
+    if (server->overflow > server_overflow_max(server) && connection->overflow)
+        connection_reset(connection, "overflow");
+    else if (uv_read_start((uv_stream_t *)&connection->tcp, on_alloc, on_read) != 0)
+        connection_close(connection, "read");
+}
+
+enum err connection_accept(struct http_server *server, uv_stream_t *listener)
+{
+    struct connection *connection = calloc(1, sizeof *connection);
+    if (!connection)
+        return ERR_NOMEM;
+    connection->server = server;
+    connection->fd = -1;
+    connection->fresh = true;
+    wheel_node_init(&connection->deadline);
+    CHECK(uv_tcp_init(server->settings.loop, &connection->tcp) == 0);
+    connection->tcp.data = connection;
+    list_append(&server->connections, &connection->link);
+    server->handles++;
+    if (uv_accept(listener, (uv_stream_t *)&connection->tcp) == 0) {
+        admit(connection);
+        return OK;
+    }
+    server->open++; /* closing takes it off again */
+    connection_close(connection, "accept");
+    return OK;
+}
+
+/* ---- Steps ---- */
+
+/* Bytes behind a request that is not answered yet. Those of the exchange before are handed on without a copy. */
+static void park(struct connection *connection, struct buf *carry, struct text *in)
+{
+    struct http_request *request = connection->request;
+    bool carried = carry->data && in->at >= carry->data && in->at < carry->data + carry->len;
+    if (carried && request->ahead.len == 0) {
+        request->ahead_at = (size_t)(in->at - carry->data);
+        buf_finish(&request->ahead);
+        request->ahead = *carry;
+        buf_init(carry, EXCHANGE_AHEAD_MAX);
+    } else if (in->len && buf_text(&request->ahead, *in) != OK) {
+        connection_close(connection, "memory");
+        *in = nothing;
+        return;
+    }
+    *in = nothing;
+    if (request->ahead.len - request->ahead_at > EXCHANGE_AHEAD_PAUSE && !connection->paused) {
+        connection->paused = true;
+        uv_read_stop((uv_stream_t *)&connection->tcp);
+    }
+}
+
+static void discard(struct connection *connection, struct text *in)
+{
+    uint32_t max = connection->state == CONNECTION_LINGER ? SERVER_LINGER_BYTES_MAX : STREAM_DISCARD_BYTES_MAX;
+    connection->discarded += (uint32_t)in->len;
+    if (in->len && connection->state != CONNECTION_LINGER)
+        connection->keep = false;
+    *in = nothing;
+    if (connection->discarded > max)
+        connection_reset(connection, "flood");
+}
+
+static void request_begin(struct connection *connection)
+{
+    connection->request = exchange_create(connection);
+    if (!connection->request) {
+        connection_close(connection, "memory");
+        return;
+    }
+    if (!connection->fresh)
+        connection_deadline(connection, connection->server->settings.header_timeout_ms);
+    connection->fresh = false;
+    connection->state = CONNECTION_HEAD;
+}
+
+static void linger_begin(struct connection *connection)
+{
+    if (connection->ended) {
+        connection_close(connection, "done");
+        return;
+    }
+    shutdown(connection->fd, SHUT_WR); /* nothing is queued in libuv here */
+    connection->discarded = 0;
+    connection->state = CONNECTION_LINGER;
+    connection_deadline(connection, SERVER_LINGER_MS);
+}
+
+/* The answer is with the kernel. What came behind the request goes to *CARRY and *IN. */
+static void answer_written(struct connection *connection, struct buf *carry, struct text *in)
+{
+    struct http_request *request = connection->request;
+    connection->request = NULL;
+    if (request) {
+        buf_finish(carry);
+        *carry = request->ahead;
+        *in = (struct text){carry->data + request->ahead_at, carry->len - request->ahead_at};
+        if (!carry->len)
+            *in = nothing;
+        buf_init(&request->ahead, EXCHANGE_AHEAD_MAX);
+        exchange_destroy(request);
+    }
+    if (!connection->keep) {
+        linger_begin(connection);
+        return;
+    }
+    connection->state = CONNECTION_IDLE;
+    connection_deadline(connection, connection->server->settings.keepalive_ms);
+}
+
+/* One move; false when there is nothing more to do now. */
+static bool advance(struct connection *connection, struct buf *carry, struct text *in)
+{
+    switch ((enum connection_state)connection->state) {
+    case CONNECTION_IDLE:
+        if (in->len)
+            request_begin(connection);
+        return in->len > 0;
+    case CONNECTION_HEAD:
+    case CONNECTION_BODY:
+        if (in->len == 0)
+            return false;
+        exchange_feed(connection->request, in);
+        return true;
+    case CONNECTION_READY:
+        park(connection, carry, in);
+        if (connection->state == CONNECTION_READY)
+            exchange_dispatch(connection->request);
+        return true;
+    case CONNECTION_HANDLING:
+        park(connection, carry, in);
+        return false;
+    case CONNECTION_FLUSHING:
+        if (connection->request && connection->keep)
+            park(connection, carry, in);
+        else
+            discard(connection, in);
+        if (connection->state != CONNECTION_FLUSHING || connection->pending)
+            return false;
+        answer_written(connection, carry, in);
+        return true;
+    case CONNECTION_STREAM:
+    case CONNECTION_LINGER:
+        discard(connection, in);
+        return false;
+    case CONNECTION_CLOSING:
+        break;
+    }
+    return false;
+}
+
+static bool reads_now(const struct connection *connection)
+{
+    return connection->state != CONNECTION_HANDLING && connection->state != CONNECTION_FLUSHING &&
+           connection->state != CONNECTION_CLOSING;
+}
+
+void connection_step(struct connection *connection, struct text in)
+{
+    if (connection->stepping)
+        return;
+    struct buf carry;
+    buf_init(&carry, EXCHANGE_AHEAD_MAX);
+    connection->stepping = true;
+    while (advance(connection, &carry, &in)) {
+    }
+    connection->stepping = false;
+    buf_finish(&carry);
+    if (connection->paused && reads_now(connection)) {
+        connection->paused = false;
+        if (uv_read_start((uv_stream_t *)&connection->tcp, on_alloc, on_read) != 0)
+            connection_close(connection, "read");
+    }
+}
+
+/* ---- Deadlines and the end ---- */
+
+static void stall_check(struct connection *connection)
+{
+    uint32_t unsent = (uint32_t)uv_stream_get_write_queue_size((uv_stream_t *)&connection->tcp);
+    if (connection->broken) {
+        connection_close(connection, "gone");
+    } else if (unsent < connection->unsent) {
+        connection->unsent = unsent;
+        connection_deadline(connection, connection->server->settings.stall_timeout_ms);
+    } else {
+        connection_reset(connection, "stalled");
+    }
+}
+
+void connection_expired(struct connection *connection)
+{
+    switch ((enum connection_state)connection->state) {
+    case CONNECTION_HEAD:
+    case CONNECTION_BODY:
+        exchange_refuse(connection->request, REFUSE_SLOW);
+        break;
+    case CONNECTION_FLUSHING:
+    case CONNECTION_STREAM:
+        stall_check(connection);
+        break;
+    case CONNECTION_IDLE:
+    case CONNECTION_LINGER:
+        connection_close(connection, "idle");
+        break;
+    case CONNECTION_READY:
+    case CONNECTION_HANDLING:
+    case CONNECTION_CLOSING:
+        break;
+    }
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct connection *connection = handle->data;
+    struct http_server *server = connection->server;
+    free(connection);
+    server_handle_closed(server);
+}
+
+/* The request's or stream's owner hears of it; the answer to a request may be under way already. */
+static void owner_tell(struct connection *connection, enum connection_state was, const char *reason)
+{
+    struct http_request *request = connection->request;
+    struct http_stream stream = connection->stream;
+    connection->request = NULL;
+    connection->stream.owner = NULL;
+    if (request && was == CONNECTION_HANDLING) {
+        answer_done(request, 0);
+        if (request->gone)
+            request->gone(request->gone_data);
+    }
+    if (request)
+        exchange_destroy(request);
+    if (stream.owner && was == CONNECTION_STREAM)
+        stream.owner->on_closed(stream.data, reason);
+}
+
+static void end(struct connection *connection, const char *reason, bool reset)
+{
+    struct http_server *server = connection->server;
+    enum connection_state was = (enum connection_state)connection->state;
+    if (was == CONNECTION_CLOSING)
+        return;
+    connection->state = CONNECTION_CLOSING;
+    wheel_cancel(&server->wheel, &connection->deadline);
+    list_remove(&connection->link);
+    if (connection->overflow)
+        server->overflow--;
+    else
+        server->open--;
+    if (!reset || uv_tcp_close_reset(&connection->tcp, on_closed) != 0)
+        uv_close((uv_handle_t *)&connection->tcp, on_closed);
+    owner_tell(connection, was, reason);
+}
+
+void connection_close(struct connection *connection, const char *reason)
+{
+    end(connection, reason, false);
+}
+
+void connection_reset(struct connection *connection, const char *reason)
+{
+    end(connection, reason, true);
+}

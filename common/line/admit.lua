@@ -1,0 +1,185 @@
+#!lua
+-- keys: config state waiting places users parked departed departures servers outbox entries active issued admissions
+-- The tick: who holds the lease moves the line clock, lets deadlines pass, admits what the policy allows into the outbox,
+-- and learns what to announce. Only here is anybody admitted.
+-- ARGV: publisher, lease (ms), longest step of the line clock (ms), run id of Redis, known epoch, known rev,
+--       announced epoch, announced rev, cap on admissions from the load ('' none, 'missing' = hold), most pops,
+--       settled places…
+-- Gives {ok, epoch, rev, base, head, tail, waiting, announce (0/1), phase, status, held, admitted in all, active, parked,
+--        stock left (-1 none), ms to the refill, expired, closing reason, closing tail, more (0/1), now (ms), token ttl (s),
+--        departures ('*' or list), servers, outbox (place ticket user iat exp …), admitted now}
+-- Or {fenced, ms left, owner}, none deleted lost.
+local me, lease, step = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local known_epoch, known_rev = tonumber(ARGV[5]), tonumber(ARGV[6])
+if not epoch then return {'none'} end
+if phase == 'deleted' then return {'deleted'} end
+if known_epoch > epoch or (known_epoch == epoch and known_rev > rev) then return {'lost'} end -- rule: lost
+local o = call('HMGET', STATE, 'owner', 'owner_until', 'tokens', 'refilled', 'admitted', 'announced', 'dirty', 'run', 'cleared')
+local owner_until = math.min(tonumber(o[2]) or 0, now + lease)
+if o[1] and o[1] ~= me and owner_until > now then return {'fenced', owner_until - now, o[1]} end -- rule: lease
+local c = call('HMGET', CONFIG, 'batch', 'intervalMs', 'activeLimit', 'stock', 'tokenTtlSeconds', 'status', 'startsAt', 'endsAt',
+               'perUser', 'rejoin', 'admissionsDays')
+if not c[1] then return {'none'} end
+local batch, interval, limit = tonumber(c[1]), tonumber(c[2]), tonumber(c[3]) or 0
+local stock, ttl, status = tonumber(c[4]) or -1, tonumber(c[5]) or 600, c[6] or 'open'
+check_depart_keys()
+call('HLEN', SERVERS) call('ZCARD', OUTBOX) call('HLEN', ENTRIES) call('ZCARD', ACTIVE) call('SCARD', ISSUED) call('XLEN', ADMISSIONS)
+
+local clock = line_clock(step)
+call('HSET', STATE, 'owner', me, 'owner_until', now + lease, 'clock', clock, 'seen', now, 'run', ARGV[4])
+
+-- What the caller did since its last tick.
+for i = 11, #ARGV do
+    if call('HEXISTS', ENTRIES, ARGV[i]) == 1 then call('ZREM', OUTBOX, ARGV[i]) end
+end
+local announced = tonumber(o[6]) or 0
+if tonumber(ARGV[7]) == epoch then announced = math.max(announced, math.min(tonumber(ARGV[8]), rev)) end
+local servers = call('HKEYS', SERVERS)
+
+-- Parked places whose grace has passed.
+local expired, more = 0, 0
+local due = call('ZRANGE', PARKED, '-inf', clock, 'BYSCORE', 'LIMIT', 0, 200)
+for _, place in ipairs(due) do
+    local raw, ticket = call('HGET', PLACES, place), tonumber(call('ZSCORE', WAITING, place) or nil)
+    if raw and ticket then
+        depart(place, unpack_place(raw).user, ticket)
+        expired = expired + 1
+    else
+        call('ZREM', PARKED, place)
+    end
+end
+if #due == 200 then more = 1 end
+
+-- Entries whose token has expired: whoever comes now is new. A place in the outbox still waits for its token.
+for _, place in ipairs(call('ZRANGE', ACTIVE, '-inf', math.floor(now / 1000), 'BYSCORE', 'LIMIT', 0, 200)) do
+    if not call('ZSCORE', OUTBOX, place) then
+        local raw = call('HGET', PLACES, place)
+        if raw then unused_user(place, unpack_place(raw).user) end
+        call('HDEL', PLACES, place)
+        call('HDEL', ENTRIES, place)
+        call('ZREM', ACTIVE, place)
+    end
+end
+
+-- Policy.
+local admitted = tonumber(o[5]) or 0
+local left = stock < 0 and -1 or math.max(stock - admitted, 0)
+local ended = c[8] and now >= tonumber(c[8])
+if left == 0 and phase == 'open' then phase = 'sold-out' elseif left ~= 0 and phase == 'sold-out' then phase = 'open' end
+local refilled, tokens = tonumber(o[4]) or clock, tonumber(o[3]) or batch
+if refilled > clock then refilled = clock end
+if clock - refilled >= interval then
+    refilled = refilled + math.floor((clock - refilled) / interval) * interval
+    tokens = batch
+end
+tokens = math.min(tokens, batch)
+local active = call('ZCOUNT', ACTIVE, '(' .. string.format('%.0f', math.floor(now / 1000)), '+inf') -- rule: active
+local allowed, held = math.min(tokens, tonumber(ARGV[10])), ''
+if limit > 0 then
+    allowed = math.min(allowed, limit - active)
+    if active >= limit then held = 'active-limit' end
+end
+if left >= 0 then allowed = math.min(allowed, left) end
+if ARGV[9] == 'missing' then
+    allowed, held = 0, 'load-missing'
+elseif ARGV[9] ~= '' then
+    allowed = math.min(allowed, tonumber(ARGV[9]) - (batch - tokens)) -- the load's cap is for the whole interval
+end
+if c[7] and now < tonumber(c[7]) then allowed, held = 0, 'not-started' end
+if status == 'paused' then allowed, held = 0, 'paused' end
+if left == 0 then allowed, held = 0, 'sold-out' end
+if status ~= 'open' or ended or phase ~= 'open' then allowed = 0 end
+if call('ZCARD', OUTBOX) >= 1000 then allowed = 0 end
+
+-- Everybody who will not be admitted any more is let go, a chunk a call.
+local closing, closing_tail = '', 0
+if phase == 'sold-out' then closing, closing_tail = 'sold-out', tail
+elseif status == 'closed' or ended then closing, closing_tail = 'closed', tail
+elseif o[9] then closing, closing_tail = 'cleared', tonumber(o[9]) end
+if closing ~= '' then
+    local chunk = call('ZRANGE', WAITING, '-inf', closing_tail, 'BYSCORE', 'LIMIT', 0, 500, 'WITHSCORES')
+    for i = 1, #chunk, 2 do
+        local raw = call('HGET', PLACES, chunk[i])
+        depart(chunk[i], raw and unpack_place(raw).user or '', tonumber(chunk[i + 1]))
+    end
+    if #chunk == 0 then closing = '' elseif #chunk == 1000 then more = 1 end
+    if o[9] and #chunk < 1000 then call('HDEL', STATE, 'cleared') end
+end
+
+-- Admission: into the outbox, the seat taken here, recorded, and last the pop.
+local now_admitted = 0
+if allowed > 0 then
+    local popped = call('ZRANGE', WAITING, 0, allowed - 1, 'WITHSCORES')
+    for i = 1, #popped, 2 do
+        local place, ticket = popped[i], tonumber(popped[i + 1])
+        local raw = call('HGET', PLACES, place)
+        local p = unpack_place(raw or '')
+        call('ZADD', OUTBOX, ticket, place)
+        call('ZADD', ACTIVE, math.floor(now / 1000) + ttl, place) -- rule: active
+        call('ZREM', PARKED, place)
+        if p.user ~= '' and c[10] == 'refuse' and c[9] ~= 'many' then call('SADD', ISSUED, p.user) end
+        call('XADD', ADMISSIONS, 'MINID', '~', now - (tonumber(c[11]) or 30) * 86400000, '*', 'place', place, 'user', p.user,
+             'ticket', ticket, 'epoch', epoch, 'at', now, 'kind', p.kind == 'v' and 'virtual' or 'actual')
+        head = ticket
+    end
+    now_admitted = #popped / 2
+    if now_admitted > 0 then
+        admitted, active = admitted + now_admitted, active + now_admitted
+        tokens = tokens - now_admitted
+        if left > 0 then
+            left = left - now_admitted
+            if left == 0 then phase, more = 'sold-out', 1 end
+        end
+        call('HSET', STATE, 'head', head, 'admitted', admitted, 'dirty', 1)
+        call('ZREMRANGEBYRANK', WAITING, 0, now_admitted - 1)
+        reset_if_empty()
+    end
+end
+-- A line that never empties would let the bitmap grow for ever: cut what is behind the head, whole bytes only.
+if head - base >= 1048576 then
+    local bytes = math.floor((head - base) / 8)
+    local rest = call('GETRANGE', DEPARTED, bytes, -1)
+    base = base + bytes * 8
+    call('SET', DEPARTED, rest)
+    call('HSET', STATE, 'base', base)
+end
+call('HSET', STATE, 'tokens', tokens, 'refilled', refilled)
+if phase ~= s[6] then call('HSET', STATE, 'phase', phase, 'dirty', 1) end
+
+-- Announcement: a new rev only when something changed. While an earlier one is unconfirmed its departures may never have
+-- been told, so the listeners are sent to fetch a picture.
+local announce, departures = 0, {}
+local unconfirmed = announced < rev -- rule: announced
+if call('HGET', STATE, 'dirty') == '1' then
+    rev, announce = rev + 1, 1
+    departures = call('LRANGE', DEPARTURES, 0, -1)
+    if unconfirmed or #departures >= 4096 then departures = '*' end
+    call('DEL', DEPARTURES)
+    call('HSET', STATE, 'rev', rev, 'dirty', 0, 'announced', announced)
+elseif unconfirmed then
+    announce, departures = 1, '*'
+    call('HSET', STATE, 'announced', announced)
+else
+    call('HSET', STATE, 'announced', announced)
+end
+
+-- The outbox: today's and what a dead owner left. A place without a token yet gets its full time from now on.
+local outbox, members = {}, call('ZRANGE', OUTBOX, 0, 499, 'WITHSCORES')
+for i = 1, #members, 2 do
+    local place = members[i]
+    if call('HEXISTS', ENTRIES, place) == 0 then
+        call('ZADD', ACTIVE, 'GT', math.floor(now / 1000) + ttl, place)
+    end
+    local raw, expiry = call('HGET', PLACES, place), tonumber(call('ZSCORE', ACTIVE, place) or nil) or math.floor(now / 1000) + ttl
+    outbox[#outbox + 1] = place
+    outbox[#outbox + 1] = tonumber(members[i + 1])
+    outbox[#outbox + 1] = raw and unpack_place(raw).user or ''
+    outbox[#outbox + 1] = expiry - ttl
+    outbox[#outbox + 1] = expiry
+end
+if #members == 1000 then more = 1 end
+local waiting = call('ZCARD', WAITING)
+if waiting == 0 or now_admitted > 0 or allowed > 0 then held = '' end
+return {'ok', epoch, rev, base, head, tail, waiting, announce, phase, status, held, admitted, active, call('ZCARD', PARKED),
+        left, refilled + interval - clock, expired, closing, closing_tail, more, now, ttl, departures, servers, outbox,
+        now_admitted}

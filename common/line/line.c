@@ -1,0 +1,209 @@
+#include "common/line/line.h"
+
+#include "common/base/check.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define KEYS_MAX 16
+#define NUMBER_SIZE 21
+
+void line_scripts_prepare(void)
+{
+    struct line_script *scripts[] = {&script_join, &script_resume, &script_park, &script_leave, &script_status,
+                                     &script_sync, &script_admit,  &script_settle, &script_reap, &script_configure};
+    for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++)
+        redis_script_prepare(&scripts[i]->script);
+}
+
+static const struct {
+    const char *word;
+    enum line_outcome outcome;
+} outcomes[] = {
+    {"waiting", LINE_WAITING},
+    {"admitted", LINE_ADMITTED},
+    {"entered", LINE_ENTERED},
+    {"parked", LINE_PARKED},
+    {"departed", LINE_DEPARTED},
+    {"ok", LINE_OK},
+    {"gone", LINE_GONE},
+    {"moved", LINE_MOVED},
+    {"stale", LINE_STALE},
+    {"none", LINE_NONE},
+    {"deleted", LINE_DELETED},
+    {"lost", LINE_LOST},
+    {"unavailable", LINE_UNAVAILABLE},
+    {"closed", LINE_CLOSED},
+    {"sold-out", LINE_SOLD_OUT},
+    {"line-full", LINE_FULL},
+    {"not-started", LINE_NOT_STARTED},
+    {"already-waiting", LINE_ALREADY_WAITING},
+    {"already-entered", LINE_ALREADY_ENTERED},
+    {"fenced", LINE_FENCED},
+    {"conflict", LINE_CONFLICT},
+    {"in-use", LINE_IN_USE},
+};
+
+const char *line_outcome_text(enum line_outcome outcome)
+{
+    for (size_t i = 0; i < sizeof outcomes / sizeof outcomes[0]; i++)
+        if (outcomes[i].outcome == outcome)
+            return outcomes[i].word;
+    return "failed";
+}
+
+enum line_outcome line_outcome_of(enum err err, const struct redis_reply *reply)
+{
+    if (err != OK)
+        return LINE_FAILED;
+    struct text word = reply_text(reply_at(reply, 0));
+    for (size_t i = 0; i < sizeof outcomes / sizeof outcomes[0]; i++)
+        if (text_is(word, outcomes[i].word))
+            return outcomes[i].outcome;
+    return LINE_FAILED;
+}
+
+static uint64_t number_at(const struct redis_reply *reply, size_t index)
+{
+    int64_t value = reply_int(reply_at(reply, index), 0);
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+void line_place_decode(enum err err, const struct redis_reply *reply, struct line_place *place)
+{
+    *place = (struct line_place){.outcome = line_outcome_of(err, reply)};
+    if (place->outcome == LINE_NOT_STARTED)
+        place->starts_at_ms = (int64_t)number_at(reply, 1);
+    place->place = reply_text(reply_at(reply, 1));
+    place->epoch = number_at(reply, 2);
+    if (place->outcome == LINE_ENTERED)
+        place->token = reply_text(reply_at(reply, 3));
+    if (place->outcome != LINE_WAITING && place->outcome != LINE_ADMITTED)
+        return;
+    place->ticket = number_at(reply, 3);
+    place->gen = (uint32_t)number_at(reply, 4);
+    place->position = number_at(reply, 5);
+    place->head = number_at(reply, 6);
+    place->base = number_at(reply, 7);
+    place->rev = number_at(reply, 8);
+    place->tail = number_at(reply, 9);
+    place->server_before = reply_text(reply_at(reply, 10));
+    place->gen_before = (uint32_t)number_at(reply, 11);
+    place->waiting = number_at(reply, 12);
+    place->status = reply_text(reply_at(reply, 13));
+    if (!place_id_valid(place->place) || place->ticket == 0)
+        place->outcome = LINE_FAILED;
+}
+
+void line_picture_decode(enum err err, const struct redis_reply *reply, struct line_picture *picture)
+{
+    *picture = (struct line_picture){.outcome = line_outcome_of(err, reply)};
+    if (picture->outcome != LINE_OK)
+        return;
+    picture->epoch = number_at(reply, 1);
+    picture->rev = number_at(reply, 2);
+    picture->base = number_at(reply, 3);
+    picture->head = number_at(reply, 4);
+    picture->tail = number_at(reply, 5);
+    picture->waiting = number_at(reply, 6);
+    picture->phase = reply_text(reply_at(reply, 7));
+    picture->status = reply_text(reply_at(reply, 8));
+    picture->first = number_at(reply, 9);
+    picture->bits = reply_text(reply_at(reply, 10));
+    picture->entry_url = reply_text(reply_at(reply, 11));
+    picture->entry_method = reply_text(reply_at(reply, 12));
+}
+
+static struct text number(char dst[NUMBER_SIZE], uint64_t value)
+{
+    int len = snprintf(dst, NUMBER_SIZE, "%" PRIu64, value);
+    return (struct text){dst, (size_t)len};
+}
+
+enum err line_eval(struct line *line, const struct line_script *script, struct text session, size_t count,
+                   const struct text *args, redis_callback *callback, void *data)
+{
+    char names[KEYS_MAX][KEY_SIZE];
+    struct text keys[KEYS_MAX], rest = text_of(script->keys), part;
+    size_t key_count = 0;
+    while (text_next(&rest, ' ', &part)) {
+        CHECK(key_count < KEYS_MAX);
+        keys[key_count] = key_session(names[key_count], line->prefix, session, part);
+        key_count++;
+    }
+    return redis_eval(line->redis, &script->script, key_count, keys, count, args, line->timeout_ms, callback, data);
+}
+
+enum err line_command(struct line *line, size_t count, const struct text *args, redis_callback *callback, void *data)
+{
+    return redis_call(line->redis, count, args, line->timeout_ms, callback, data);
+}
+
+enum err line_join(struct line *line, const struct line_join *join, redis_callback *callback, void *data)
+{
+    char epoch[NUMBER_SIZE], tail[NUMBER_SIZE], doorbell[KEY_SIZE];
+    struct text args[] = {
+        join->place, join->user, join->server, join->conn, join->mode, number(epoch, join->known.epoch),
+        number(tail, join->known.tail), key_global(doorbell, line->prefix, "doorbell"), join->session,
+    };
+    return line_eval(line, &script_join, join->session, sizeof args / sizeof args[0], args, callback, data);
+}
+
+enum err line_resume(struct line *line, const struct line_resume *resume, redis_callback *callback, void *data)
+{
+    char epoch[NUMBER_SIZE], tail[NUMBER_SIZE];
+    struct text args[] = {
+        resume->place, resume->server, resume->conn, resume->mode, resume->expect,
+        number(epoch, resume->known.epoch), number(tail, resume->known.tail),
+    };
+    return line_eval(line, &script_resume, resume->session, sizeof args / sizeof args[0], args, callback, data);
+}
+
+enum err line_park(struct line *line, struct text session, struct text place, struct text conn, struct text user,
+                   bool short_stay, redis_callback *callback, void *data)
+{
+    struct text args[] = {place, conn, user, short_stay ? TEXT("short") : TEXT("")};
+    return line_eval(line, &script_park, session, sizeof args / sizeof args[0], args, callback, data);
+}
+
+enum err line_leave(struct line *line, struct text session, struct text place, uint32_t gen, redis_callback *callback,
+                    void *data)
+{
+    char digits[NUMBER_SIZE];
+    struct text args[] = {place, number(digits, gen)};
+    return line_eval(line, &script_leave, session, sizeof args / sizeof args[0], args, callback, data);
+}
+
+enum err line_status(struct line *line, struct text session, struct text place, bool poll,
+                     const struct line_known *known, redis_callback *callback, void *data)
+{
+    char epoch[NUMBER_SIZE], tail[NUMBER_SIZE];
+    struct text args[] = {place, poll ? TEXT("poll") : TEXT(""), number(epoch, known->epoch), number(tail, known->tail)};
+    return line_eval(line, &script_status, session, sizeof args / sizeof args[0], args, callback, data);
+}
+
+enum err line_sync(struct line *line, struct text session, redis_callback *callback, void *data)
+{
+    return line_eval(line, &script_sync, session, 0, NULL, callback, data);
+}
+
+enum err line_peek(struct line *line, struct text session, redis_callback *callback, void *data)
+{
+    char key[KEY_SIZE];
+    struct text args[] = {TEXT("HMGET"), key_session(key, line->prefix, session, TEXT("state")), TEXT("epoch"), TEXT("rev"),
+                          TEXT("phase")};
+    return line_command(line, sizeof args / sizeof args[0], args, callback, data);
+}
+
+enum err line_reap(struct line *line, struct text session, struct text server, struct text cursor, redis_callback *callback,
+                   void *data)
+{
+    struct text args[] = {server, cursor};
+    return line_eval(line, &script_reap, session, sizeof args / sizeof args[0], args, callback, data);
+}
+
+enum err line_settle(struct line *line, struct text session, size_t count, const struct text *place_tokens,
+                     redis_callback *callback, void *data)
+{
+    return line_eval(line, &script_settle, session, count, place_tokens, callback, data);
+}

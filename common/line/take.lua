@@ -1,0 +1,31 @@
+-- A piece shared by join and resume, put behind the prelude where a script says "-- with: take".
+-- Gives PLACE (its value RAW) to a connection. EXPECT ~= '': only if conn is still EXPECT, and nothing but the server
+-- changes. Modes: stream, poll.
+local function take(place, raw, server, conn, mode, expect)
+    local p = unpack_place(raw)
+    local token = call('HGET', ENTRIES, place)
+    if token then return {'entered', place, epoch, token} end
+    if expect ~= '' and p.conn ~= expect then return {'moved', place, epoch} end -- rule: conn
+    local ticket = tonumber(call('ZSCORE', WAITING, place) or nil)
+    local admitted = not ticket and tonumber(call('ZSCORE', OUTBOX, place) or nil)
+    if not ticket and not admitted then return {'gone', place, epoch} end
+    call('ZSCORE', PARKED, place)
+    local served = call('HEXISTS', SERVERS, server)
+    local grace = tonumber(call('HGET', CONFIG, 'graceMs')) or 300000
+    local before, generation = p.server, p.gen
+    if ticket and mode == 'poll' then
+        call('ZADD', PARKED, line_clock(180000) + math.max(grace, SHORT_GRACE), place)
+    else
+        call('ZREM', PARKED, place)
+    end
+    if expect == '' then p.gen, p.conn = p.gen + 1, conn end
+    p.server = mode == 'stream' and server or ''
+    if p.kind == 'n' then p.kind = 'a' end
+    call('HSET', PLACES, place, pack_place(p))
+    if mode == 'stream' and served == 0 then call('HSET', SERVERS, server, 1) end
+    if admitted then
+        return {'admitted', place, epoch, admitted, p.gen, 0, head, base, rev, tail, before, generation, 0, ''}
+    end
+    return {'waiting', place, epoch, ticket, p.gen, call('ZRANK', WAITING, place) + 1, head, base, rev, tail, before,
+            generation, call('ZCARD', WAITING), ''}
+end
