@@ -63,7 +63,7 @@ $(O)/llhttp/%.o:
 
 $(O)/libcommon.a: $(call obj,$(COMMON)) $(LLHTTP_OBJECTS) $(O)/generated.o
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(AR) rcsP $@ $^
 
 # The Lua scripts, each behind the shared prelude, as C strings.
 $(O)/generated.c: common/line/embed.sh $(wildcard common/line/*.lua)

@@ -1,5 +1,5 @@
-/** The strict check of a chunked body's framing, byte by byte ahead of llhttp, which lets more through and has no limits.
- *  It knows where the body ends, so that not one byte of the next request is given to the parser. Pure. */
+/** The strict check of a chunked body's framing, byte by byte ahead of llhttp, which lets more through and has no
+ * limits. It knows where the body ends, so that not one byte of the next request is given to the parser. Pure. */
 #ifndef ANTEROOM_HTTP_CHUNKS_H
 #define ANTEROOM_HTTP_CHUNKS_H
 

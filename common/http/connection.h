@@ -59,6 +59,8 @@ struct connection {
 
 /** Takes the newcomer of LISTENER. ERR_NOMEM: not taken. */
 MUST_CHECK enum err connection_accept(struct http_server *server, uv_stream_t *listener);
+/** Starts reading, or goes on with it. */
+void connection_read(struct connection *connection);
 /** Does what can be done now with IN (bytes just read, or none). Harmless from inside itself. */
 void connection_step(struct connection *connection, struct text in);
 /** The connection is over: tells the request's or stream's owner, once, and closes. REASON is a word for it. */

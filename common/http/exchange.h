@@ -1,4 +1,5 @@
-/** One request from its first byte to its answer: everything that an idle connection or an open stream does not need. */
+/** One request from its first byte to its answer: everything that an idle connection or an open stream does not need.
+ */
 #ifndef ANTEROOM_HTTP_EXCHANGE_H
 #define ANTEROOM_HTTP_EXCHANGE_H
 

@@ -17,7 +17,7 @@ static const struct {
     const char *name;
     bool takes_body;
 } methods[] = {
-    {"GET", false}, {"HEAD", false}, {"POST", true},    {"PUT", true},
+    {"GET", false},  {"HEAD", false},  {"POST", true},     {"PUT", true},
     {"PATCH", true}, {"DELETE", true}, {"OPTIONS", false},
 };
 
@@ -142,8 +142,8 @@ static enum refusal field_line(struct head *head, const char *bytes, struct text
     if (head->field_count == HEAD_FIELDS_MAX)
         return REFUSE_FIELDS;
     value = text_trim(value);
-    head->fields[head->field_count++] = (struct head_field){
-        (uint16_t)(name.at - bytes), (uint16_t)name.len, (uint16_t)(value.at - bytes), (uint16_t)value.len};
+    head->fields[head->field_count++] = (struct head_field){(uint16_t)(name.at - bytes), (uint16_t)name.len,
+                                                            (uint16_t)(value.at - bytes), (uint16_t)value.len};
     for (size_t i = 0; i < sizeof known_fields / sizeof known_fields[0]; i++) {
         if (text_equal_nocase(name, text_of(known_fields[i].name)))
             return known_fields[i].check(head, value);

@@ -1,6 +1,6 @@
-/** The strict check of a request's header block. Pure and incremental: its verdict depends on the bytes and never on how
- *  they were cut into reads. It says more than llhttp does: what smuggling needs (bare CR and LF, folding, two lengths,
- *  odd targets, ...) is refused at the first byte that shows it. */
+/** The strict check of a request's header block. Pure and incremental: its verdict depends on the bytes and never on
+ * how they were cut into reads. It says more than llhttp does: what smuggling needs (bare CR and LF, folding, two
+ * lengths, odd targets, ...) is refused at the first byte that shows it. */
 #ifndef ANTEROOM_HTTP_HEAD_H
 #define ANTEROOM_HTTP_HEAD_H
 
@@ -22,13 +22,13 @@ struct head_field {
 };
 
 struct head {
-    size_t scanned;         /* bytes seen so far */
-    size_t line_at;         /* where the present line begins */
-    size_t len;             /* of the whole block with its empty line; 0 until HEAD_DONE */
-    size_t lines;           /* complete ones */
-    size_t target_at;       /* 0 until the method's blank was seen */
+    size_t scanned;   /* bytes seen so far */
+    size_t line_at;   /* where the present line begins */
+    size_t len;       /* of the whole block with its empty line; 0 until HEAD_DONE */
+    size_t lines;     /* complete ones */
+    size_t target_at; /* 0 until the method's blank was seen */
     bool target_ended;
-    enum refusal refusal;   /* after HEAD_REFUSED */
+    enum refusal refusal; /* after HEAD_REFUSED */
 
     uint16_t method_len, path_len; /* the path begins at target_at */
     uint16_t query_at, query_len;  /* query_at 0: no '?' */

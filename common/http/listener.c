@@ -16,7 +16,8 @@ struct listener {
     bool waiting; /* a newcomer could not be taken for want of memory */
 };
 
-/* Descriptors have run out: one is given up for a moment to take and drop the newcomer, else the loop would spin on it. */
+/* Descriptors have run out: one is given up for a moment to take and drop the newcomer, else the loop would spin on it.
+ */
 static void turn_away(struct listener *listener)
 {
     struct http_server *server = listener->server;

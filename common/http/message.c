@@ -76,7 +76,8 @@ enum message_state message_body(struct message *message, struct text *in, enum r
     enum message_state state = take ? feed(message, in->at, take, last, refusal) : MESSAGE_MORE;
     in->at += take;
     in->len -= take;
-    if (state == MESSAGE_MORE && bad != REFUSE_NOT) { /* after what came before the bad byte: any cut gives this verdict */
+    if (state == MESSAGE_MORE &&
+        bad != REFUSE_NOT) { /* after what came before the bad byte: any cut gives this verdict */
         *refusal = bad;
         state = MESSAGE_REFUSED;
     }

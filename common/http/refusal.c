@@ -2,7 +2,10 @@
 
 #include "common/base/check.h"
 
-#define BAD(sentence) {400, "bad-request", "Bad Request", sentence}
+#define BAD(sentence)                               \
+    {                                               \
+        400, "bad-request", "Bad Request", sentence \
+    }
 
 static const struct refusal_row rows[REFUSAL_COUNT] = {
     [REFUSE_BYTES] = BAD("The header block holds a bare CR or LF, a NUL or another control character."),
@@ -32,7 +35,8 @@ static const struct refusal_row rows[REFUSAL_COUNT] = {
     [REFUSE_PARSER] = BAD("The request could not be parsed."),
     [REFUSE_SLOW] = {408, "request-timeout", "Request Timeout", "The request was not complete in time."},
     [REFUSE_PATH] = {404, "not-found", "Not Found", "There is nothing at this path."},
-    [REFUSE_VERB] = {405, "method-not-allowed", "Method Not Allowed", "The Allow header names the methods of this path."},
+    [REFUSE_VERB] = {405, "method-not-allowed", "Method Not Allowed",
+                     "The Allow header names the methods of this path."},
     [REFUSE_FULL] = {503, "too-many-connections", "Service Unavailable", "Too many connections are open; try again."},
     [REFUSE_MEMORY] = {503, "unavailable", "Service Unavailable", "The server is short of memory; try again."},
 };

@@ -1,4 +1,5 @@
-/** The ways in which the server itself refuses a request, before any handler sees it. A table: status, code, sentence. */
+/** The ways in which the server itself refuses a request, before any handler sees it. A table: status, code, sentence.
+ */
 #ifndef ANTEROOM_HTTP_REFUSAL_H
 #define ANTEROOM_HTTP_REFUSAL_H
 

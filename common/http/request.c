@@ -80,8 +80,7 @@ static bool param_is(struct text key, const char *name)
 {
     char decoded[128];
     size_t len;
-    return percent_decode(decoded, sizeof decoded, key, true, &len) == OK &&
-           text_is((struct text){decoded, len}, name);
+    return percent_decode(decoded, sizeof decoded, key, true, &len) == OK && text_is((struct text){decoded, len}, name);
 }
 
 enum err http_request_param(const struct http_request *request, const char *name, char *dst, size_t size)

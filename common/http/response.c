@@ -100,7 +100,7 @@ static enum err owner_lines(struct buf *out, const struct http_request *request,
 enum err answer_head(struct buf *out, struct http_request *request, const struct http_response *response,
                      enum answer_framing framing, bool keep)
 {
-    const char *connection_line = !keep ? "Connection: close\r\n"
+    const char *connection_line = !keep                      ? "Connection: close\r\n"
                                   : request->head.minor == 0 ? "Connection: keep-alive\r\n"
                                                              : "";
     enum err err = buf_reserve(out, 512 + response->body.len);

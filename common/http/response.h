@@ -25,9 +25,9 @@ void http_respond(struct http_request *request, const struct http_response *resp
 /** RFC 9457 application/problem+json. */
 struct http_problem {
     int status;
-    const char *code;             /* "bad-session"; type is /problems/<code> */
+    const char *code; /* "bad-session"; type is /problems/<code> */
     const char *title;
-    const char *detail;           /* one sentence for the client's developer; may hold quoted client input: it is escaped */
+    const char *detail; /* one sentence for the client's developer; may hold quoted client input: it is escaped */
     uint32_t retry_after_seconds; /* 0 = none; also the Retry-After header */
     const char *extra;            /* more members as JSON text beginning with ',', or NULL */
     const char *headers;          /* as in http_response */

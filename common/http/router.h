@@ -21,11 +21,11 @@ struct route {
 #define ROUTE_PARAMS_MAX 4
 
 struct route_match {
-    const struct route *route;              /* NULL: no such path, or no such method */
-    bool path_known;                        /* the path exists with other methods: answer 405 with Allow */
-    char allow[64];                         /* "GET, PUT", when path_known and no route */
-    struct text names[ROUTE_PARAMS_MAX];    /* of parameters, pointing into the pattern */
-    struct text values[ROUTE_PARAMS_MAX];   /* pointing into the path: raw, not percent-decoded */
+    const struct route *route;            /* NULL: no such path, or no such method */
+    bool path_known;                      /* the path exists with other methods: answer 405 with Allow */
+    char allow[64];                       /* "GET, PUT", when path_known and no route */
+    struct text names[ROUTE_PARAMS_MAX];  /* of parameters, pointing into the pattern */
+    struct text values[ROUTE_PARAMS_MAX]; /* pointing into the path: raw, not percent-decoded */
     size_t param_count;
 };
 

@@ -9,7 +9,8 @@
 static const char stream_end[] = "0\r\n\r\n";
 #define STREAM_END_LEN (sizeof stream_end - 1)
 #define CHUNK_HEAD_LEN 5 /* three hex digits and CRLF */
-_Static_assert(CHUNK_HEAD_LEN <= HTTP_FRAME_RESERVE && 2 + STREAM_END_LEN <= HTTP_FRAME_RESERVE && HTTP_FRAME_MAX <= 0xfff,
+_Static_assert(CHUNK_HEAD_LEN <= HTTP_FRAME_RESERVE && 2 + STREAM_END_LEN <= HTTP_FRAME_RESERVE &&
+                   HTTP_FRAME_MAX <= 0xfff,
                "a frame's framing must fit its reserve");
 
 static struct connection *connection_of(const struct http_stream *stream)
@@ -17,7 +18,8 @@ static struct connection *connection_of(const struct http_stream *stream)
     return CONTAINER_OF((struct http_stream *)(uintptr_t)stream, struct connection, stream);
 }
 
-/* Puts the chunk's framing around the payload, and the stream's end behind it if LAST. An empty chunk would be that end. */
+/* Puts the chunk's framing around the payload, and the stream's end behind it if LAST. An empty chunk would be that
+ * end. */
 static struct text frame_wrap(bool chunked, char *frame, size_t len, bool last)
 {
     CHECK(len <= HTTP_FRAME_MAX);
@@ -70,8 +72,8 @@ struct http_stream *http_stream_open(struct http_request *request, const char *t
     buf_init(&out, ANSWER_BYTES_MAX);
     connection->chunked = request->head.minor == 1;
     connection->keep = answer_keeps(request) && connection->chunked;
-    enum err err = answer_head(&out, request, &response, connection->chunked ? ANSWER_CHUNKED : ANSWER_TO_END,
-                               connection->keep);
+    enum err err =
+        answer_head(&out, request, &response, connection->chunked ? ANSWER_CHUNKED : ANSWER_TO_END, connection->keep);
     if (err == OK)
         err = buf_text(&out, frame_wrap(connection->chunked, first, len, false));
     if (err != OK) {

@@ -17,7 +17,8 @@ struct http_stream;
 struct http_stream_owner {
     /** Everything queued has been written: the next frame may be sent. Called only after HTTP_QUEUED or HTTP_BUSY. */
     void (*on_drain)(void *data);
-    /** The client went away, stalled, or the server closes. Once; the stream is dead. Not called after http_stream_finish. */
+    /** The client went away, stalled, or the server closes. Once; the stream is dead. Not called after
+     * http_stream_finish. */
     void (*on_closed)(void *data, const char *reason);
 };
 
@@ -33,8 +34,8 @@ enum http_sent {
 #define HTTP_FRAME_RESERVE 8
 #define HTTP_FRAME_MAX 4095
 
-/** Answers 200 with TYPE and HEADERS (lines ending in CRLF, or NULL) and the FIRST frame (with its reserve; LEN may be 0)
- *  in one send. Consumes the request. NULL when memory is short: the request was answered 503 then. */
+/** Answers 200 with TYPE and HEADERS (lines ending in CRLF, or NULL) and the FIRST frame (with its reserve; LEN may be
+ * 0) in one send. Consumes the request. NULL when memory is short: the request was answered 503 then. */
 struct http_stream *http_stream_open(struct http_request *request, const char *type, const char *headers, char *first,
                                      size_t len, const struct http_stream_owner *owner, void *data);
 /** One frame, LEN ≤ HTTP_FRAME_MAX, with its reserve before and after (overwritten, then restored is NOT promised). */

@@ -13,7 +13,7 @@ render() {
         i=$((i + 1))
         printf 'local %s = KEYS[%d]\n' "$(echo "$key" | tr a-z A-Z)" $i
     done
-    grep -v '^ *--' "$here/prelude.lua"
+    grep -q '^-- prelude: none' "$file" || grep -v '^ *--' "$here/prelude.lua"
     for piece in $(sed -n 's/^-- with: //p' "$file"); do grep -v '^ *--' "$here/$piece.lua"; done
     sed 1d "$file" | grep -v '^ *--'
 }

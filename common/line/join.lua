@@ -6,7 +6,7 @@
 --       known epoch, known tail, doorbell channel, session
 -- Gives {outcome, place, epoch, ticket, gen, position, head, base, rev, tail, server before, gen before, waiting, status}
 -- with outcome waiting or admitted; {entered, place, epoch, token}; or one of none deleted lost unavailable closed
--- sold-out line-full already-waiting already-entered {not-started, startsAt}. Nothing is written but for the first two.
+-- sold-out line-full already-waiting already-entered not-virtual {not-started, startsAt}. Nothing is written but for the first two.
 local place, user, server, conn, mode = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 if not epoch then return {'none'} end
 if lost(tonumber(ARGV[6]), tonumber(ARGV[7])) then return {'lost'} end
@@ -31,6 +31,7 @@ if phase == 'restoring' then return {'unavailable'} end
 if c[1] == 'closed' or (c[6] and now >= tonumber(c[6])) then return {'closed'} end
 if phase == 'sold-out' then return {'sold-out'} end
 if c[5] and now < tonumber(c[5]) then return {'not-started', c[5]} end
+if mode == 'virtual' and c[8] ~= 'true' then return {'not-virtual'} end
 local waiting, most = call('ZCARD', WAITING), tonumber(c[4]) or 0
 if most > 0 and waiting >= most then return {'line-full'} end
 if call('HEXISTS', PLACES, place) == 1 then return redis.error_reply('ERR place exists') end

@@ -11,7 +11,8 @@
 void line_scripts_prepare(void)
 {
     struct line_script *scripts[] = {&script_join, &script_resume, &script_park, &script_leave, &script_status,
-                                     &script_sync, &script_admit,  &script_settle, &script_reap, &script_configure};
+                                     &script_sync, &script_admit,  &script_settle, &script_reap,
+                                     &script_configure, &script_hold, &script_unhold};
     for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++)
         redis_script_prepare(&scripts[i]->script);
 }
@@ -42,6 +43,7 @@ static const struct {
     {"fenced", LINE_FENCED},
     {"conflict", LINE_CONFLICT},
     {"in-use", LINE_IN_USE},
+    {"not-virtual", LINE_NOT_VIRTUAL},
 };
 
 const char *line_outcome_text(enum line_outcome outcome)
@@ -112,6 +114,7 @@ void line_picture_decode(enum err err, const struct redis_reply *reply, struct l
     picture->bits = reply_text(reply_at(reply, 10));
     picture->entry_url = reply_text(reply_at(reply, 11));
     picture->entry_method = reply_text(reply_at(reply, 12));
+    picture->per_user = reply_text(reply_at(reply, 13));
 }
 
 static struct text number(char dst[NUMBER_SIZE], uint64_t value)

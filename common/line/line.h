@@ -31,6 +31,7 @@ enum line_outcome {
     LINE_LOST,            /* the caller knows more than Redis: data was lost */
     LINE_UNAVAILABLE,     /* restoring */
     LINE_CLOSED, LINE_SOLD_OUT, LINE_FULL, LINE_NOT_STARTED, LINE_ALREADY_WAITING, LINE_ALREADY_ENTERED,
+    LINE_NOT_VIRTUAL, /* the session takes no virtual users */
     LINE_FENCED,   /* another publisher owns the session */
     LINE_CONFLICT, /* another version than expected */
     LINE_IN_USE,   /* people wait */
@@ -88,7 +89,7 @@ MUST_CHECK enum err line_status(struct line *line, struct text session, struct t
 struct line_picture {
     enum line_outcome outcome;
     uint64_t epoch, rev, base, head, tail, waiting, first;
-    struct text phase, status, bits, entry_url, entry_method;
+    struct text phase, status, bits, entry_url, entry_method, per_user;
 };
 MUST_CHECK enum err line_sync(struct line *line, struct text session, redis_callback *callback, void *data);
 void line_picture_decode(enum err err, const struct redis_reply *reply, struct line_picture *picture);

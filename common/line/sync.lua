@@ -1,11 +1,11 @@
 #!lua flags=no-writes
 -- keys: config state waiting departed
 -- One consistent picture of a line (GETRANGE alone could pair bits with another base).
--- Gives {ok, epoch, rev, base, head, tail, waiting, phase, status, first, bits, entryUrl, entryMethod}: bit i of bits is ticket first + i;
+-- Gives {ok, epoch, rev, base, head, tail, waiting, phase, status, first, bits, entryUrl, entryMethod, perUser}: bit i of bits is ticket first + i;
 -- tickets up to max(head, base) are left out. Or none deleted.
 if not epoch then return {'none'} end
 if phase == 'deleted' then return {'deleted'} end
 local skip = math.floor(math.max(head - base, 0) / 8)
-local c = call('HMGET', CONFIG, 'status', 'entryUrl', 'entryMethod')
+local c = call('HMGET', CONFIG, 'status', 'entryUrl', 'entryMethod', 'perUser')
 return {'ok', epoch, rev, base, head, tail, call('ZCARD', WAITING), phase or 'open', c[1] or 'open', base + skip * 8,
-        call('GETRANGE', DEPARTED, skip, -1), c[2] or '', c[3] or 'fragment'}
+        call('GETRANGE', DEPARTED, skip, -1), c[2] or '', c[3] or 'fragment', c[4] or 'newest'}

@@ -41,7 +41,7 @@ struct redis_link {
         uv_pipe_t pipe;
     } socket;
     bool has_socket;
-    char why[256];
+    char why[512];
 
     struct redis_tls *tls;
     uv_write_t write;

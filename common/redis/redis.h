@@ -1,8 +1,8 @@
 /** One connection to Redis over libuv; hiredis formats and parses. Reconnects by itself, never blocks, every call has a
  *  deadline, everything queued is bounded. Single-threaded: all calls and callbacks on the loop's thread.
  *
- *  Contract of a call: it fails at once and never calls back, or returns OK and calls back exactly once, later, from the
- *  loop. Closing ends every call with ERR_CANCELED first. */
+ *  Contract of a call: it fails at once and never calls back, or returns OK and calls back exactly once, later, from
+ * the loop. Closing ends every call with ERR_CANCELED first. */
 #ifndef ANTEROOM_REDIS_REDIS_H
 #define ANTEROOM_REDIS_REDIS_H
 
@@ -25,7 +25,8 @@ enum redis_event {
 };
 
 struct redis_hooks {
-    /** May call redis_call, may not close. DETAIL is borrowed for the call. */
+    /** May call redis_call, may not close. DETAIL is borrowed for the call; for UP where to, without the password. At
+     *  a DOWN the calls it ends are called back right after. May be NULL. */
     void (*on_event)(void *data, enum redis_event event, const char *detail);
     /** A message on the subscribed channel (redis_subscribe). */
     void (*on_message)(void *data, struct text channel, struct text message);
@@ -39,7 +40,7 @@ struct redis_settings {
     const char *name;            /* for CLIENT SETNAME and logs, e.g. "anteroom-gateway-inbox"; copied */
     uint32_t window;             /* calls on the wire at once; 1 for a blocking-read connection */
     uint32_t queue_calls_max;    /* calls waiting behind the window; past it ERR_BUSY */
-    size_t queue_bytes_max;      /* their bytes; past it ERR_BUSY */
+    size_t queue_bytes_max;      /* bytes of all calls not yet written; past it ERR_BUSY */
     size_t reply_bytes_max;      /* a longer reply ends the connection (ERR_PROTOCOL) */
     uint32_t connect_timeout_ms; /* resolve, connect, TLS, AUTH, SELECT together */
     uint32_t ping_every_ms;      /* watchdog while idle; 0 = none (blocking reads have their own deadlines) */
@@ -56,17 +57,21 @@ typedef void redis_callback(void *data, enum err err, const struct redis_reply *
 
 /** Starts connecting. ERR_NOMEM, ERR_IO. */
 MUST_CHECK enum err redis_create(struct redis **out, uv_loop_t *loop, const struct redis_settings *settings);
-/** Every outstanding call ends with ERR_CANCELED, then DONE is called once all of libuv's handles are closed and freed. */
+/** Every outstanding call ends with ERR_CANCELED before this returns, then DONE (may be NULL) is called from the loop
+ * once all of libuv's handles are closed and freed. Once per connection; allowed in every callback but on_event. */
 void redis_close(struct redis *redis, void (*done)(void *data), void *data);
 bool redis_is_up(const struct redis *redis);
 /** Calls queued or on the wire. */
 size_t redis_pending(const struct redis *redis);
-/** Drop the connection and connect again (all calls on the wire end with ERR_LOST). For peers known to be useless. */
+/** Drop the connection in the loop's next turn and connect again (all calls on the wire end with ERR_LOST). For peers
+ *  known to be useless. Does nothing while there is no connection. */
 void redis_reconnect(struct redis *redis, const char *why);
 
 /** Sends one command of ARGC byte strings (copied). While the connection is down: ERR_UNSENT at once. TIMEOUT_MS from
  *  now, on the queue and the wire together; a call that times out on the wire drops the connection, as its answer would
- *  be taken for the next one's. ERR_BUSY, ERR_NOMEM. */
+ *  be taken for the next one's; one that times out in the queue ends with ERR_UNSENT. After the errors READONLY,
+ * LOADING, MASTERDOWN, CLUSTERDOWN and UNBLOCKED (told as ERR_REPLY) the connection is made anew. ERR_BUSY, ERR_NOMEM.
+ */
 MUST_CHECK enum err redis_call(struct redis *redis, size_t argc, const struct text *argv, uint32_t timeout_ms,
                                redis_callback *callback, void *data);
 
@@ -86,7 +91,9 @@ MUST_CHECK enum err redis_eval(struct redis *redis, const struct redis_script *s
                                redis_callback *callback, void *data);
 
 /** Makes this a subscriber connection: SUBSCRIBE CHANNEL now and after every reconnect, messages go to on_message, and
- *  no other call is allowed on it (the watchdog still pings). Once per connection. */
+ *  no other call is allowed on it (the watchdog still pings). Once per connection. Called before the first REDIS_UP,
+ * every REDIS_UP means subscribed; later, the first SUBSCRIBE is under way when this returns. ERR_NOMEM, ERR_CANCELED.
+ */
 MUST_CHECK enum err redis_subscribe(struct redis *redis, struct text channel);
 
 #endif

@@ -120,8 +120,7 @@ void redis_request_repeat(struct redis *redis, struct redis_request *request)
     redis_session_wake(redis);
 }
 
-static void call_back(struct redis *redis, struct redis_request *request, enum err err,
-                      const struct redis_reply *reply)
+static void call_back(struct redis *redis, struct redis_request *request, enum err err, const struct redis_reply *reply)
 {
     const struct redis_hooks *hooks = &redis->settings.hooks;
     if (hooks->on_done)

@@ -174,16 +174,19 @@ void redis_session_answer(struct redis *redis, enum request_kind kind, const str
         break;
     case REQUEST_WATCHDOG:
         redis->pinging = false;
-        redis->answered = true;
-        start_timer(redis, redis->settings.ping_every_ms);
-        return;
+        refused = is_error && !reply_is_error(reply, "NOPERM") ? "redis is not ready any more" : NULL;
+        if (!refused) {
+            redis->answered = true;
+            start_timer(redis, redis->settings.ping_every_ms);
+        }
+        break;
     case REQUEST_NAME: /* only for people looking at CLIENT LIST, and ACLs may forbid it */
     case REQUEST_CALL:
         break;
     }
     if (refused)
         redis_session_refused(redis, refused, reply);
-    else if (redis->state == SESSION_GREETING && --redis->greetings == 0)
+    else if (redis->state == SESSION_GREETING && --redis->greetings == 0) /* the watchdog comes only when up */
         go_up(redis);
 }
 

@@ -1,0 +1,45 @@
+/** The gateway's metrics: one table, and the series that hot paths keep. */
+#ifndef ANTEROOM_GATEWAY_METERS_H
+#define ANTEROOM_GATEWAY_METERS_H
+
+#include "common/base/metrics.h"
+
+enum meter {
+    METER_BUILD_INFO,
+    METER_CPU_SECONDS,
+    METER_RESIDENT_BYTES,
+    METER_OPEN_FDS,
+    METER_MAX_FDS,
+    METER_START_TIME,
+    METER_REDIS_UP,
+    METER_REDIS_COMMANDS,
+    METER_REDIS_DURATION,
+    METER_LOOP_LAG,
+    METER_CLOCK_DIFFERENCE,
+    METER_CONNECTIONS,
+    METER_CONNECTIONS_MAX,
+    METER_CONNECTIONS_CLOSED,
+    METER_HTTP_REQUESTS,
+    METER_HTTP_DURATION,
+    METER_JOINS,
+    METER_REFUSALS,
+    METER_FRAMES,
+    METER_FRAMES_COALESCED,
+    METER_SENT_BYTES,
+    METER_ENTRY_DELIVERY,
+    METER_ENTRIES_SWEPT,
+    METER_STREAM_LAG_MESSAGES,
+    METER_STREAM_LAG_SECONDS,
+    METER_MESSAGES_BAD,
+    METER_DRAINING,
+    METER_COUNT,
+};
+
+struct meters {
+    struct metric_series *frames_state, *frames_coalesced, *entry_delivery, *entries_swept, *draining, *clock_difference,
+        *stream_lag_seconds;
+};
+
+MUST_CHECK enum err meters_create(struct metrics **metrics, struct meters *meters);
+
+#endif

@@ -1,0 +1,103 @@
+#include "gateway/parks.h"
+
+#include "common/base/check.h"
+#include "common/base/log.h"
+#include "gateway/gateway.h"
+
+#include <stdlib.h>
+
+#define FLUSH_MAX 512
+
+struct park {
+    struct list link;
+    struct parks *parks;
+    uint32_t gen; /* > 0: a leave */
+    bool short_stay;
+    char session[SESSION_ID_MAX + 1], place[PLACE_ID_LEN + 1], conn[32];
+    char user[];
+};
+
+void parks_init(struct parks *parks, struct gateway *gateway)
+{
+    *parks = (struct parks){.gateway = gateway};
+    list_init(&parks->waiting);
+}
+
+static void park_free(struct park *park)
+{
+    list_remove(&park->link);
+    park->parks->count--;
+    free(park);
+}
+
+void parks_finish(struct parks *parks)
+{
+    while (!list_empty(&parks->waiting))
+        park_free(CONTAINER_OF(list_first(&parks->waiting), struct park, link));
+}
+
+static void park_answered(void *data, enum err err, const struct redis_reply *reply)
+{
+    struct park *park = data;
+    (void)reply;
+    if (err == OK || err == ERR_REPLY) {
+        if (err == ERR_REPLY)
+            log_event(LOG_WARN, "park-refused", LOG_S("session", park->session), LOG_T("reason", reply_text(reply)));
+        park_free(park);
+        return;
+    }
+    list_append(&park->parks->waiting, &park->link);
+}
+
+static bool park_send(struct park *park)
+{
+    struct line *line = &park->parks->gateway->line;
+    list_remove(&park->link);
+    enum err err = park->gen ? line_leave(line, text_of(park->session), text_of(park->place), park->gen, park_answered, park)
+                             : line_park(line, text_of(park->session), text_of(park->place), text_of(park->conn),
+                                         text_of(park->user), park->short_stay, park_answered, park);
+    if (err != OK)
+        list_append(&park->parks->waiting, &park->link);
+    return err == OK;
+}
+
+static void park_new(struct parks *parks, struct text session, struct text place, struct text conn, struct text user,
+                     bool short_stay, uint32_t gen)
+{
+    struct park *park = calloc(1, sizeof *park + user.len + 1);
+    if (!park) {
+        log_event(LOG_ERROR, "park-dropped", LOG_S("reason", "out of memory"));
+        return;
+    }
+    park->parks = parks;
+    park->gen = gen;
+    park->short_stay = short_stay;
+    CHECK(text_copy(park->session, sizeof park->session, session) == OK);
+    CHECK(text_copy(park->place, sizeof park->place, place) == OK);
+    CHECK(text_copy(park->conn, sizeof park->conn, conn) == OK);
+    CHECK(text_copy(park->user, user.len + 1, user) == OK);
+    list_init(&park->link);
+    parks->count++;
+    if (parks->count > PARKS_MAX && !list_empty(&parks->waiting))
+        park_free(CONTAINER_OF(list_first(&parks->waiting), struct park, link));
+    list_append(&parks->waiting, &park->link);
+    park_send(park);
+}
+
+void parks_add(struct parks *parks, struct text session, struct text place, struct text conn, struct text user,
+               bool short_stay)
+{
+    park_new(parks, session, place, conn, user, short_stay, 0);
+}
+
+void parks_add_leave(struct parks *parks, struct text session, struct text place, uint32_t gen)
+{
+    park_new(parks, session, place, TEXT(""), TEXT(""), false, gen);
+}
+
+void parks_flush(struct parks *parks)
+{
+    for (int i = 0; i < FLUSH_MAX && !list_empty(&parks->waiting); i++)
+        if (!park_send(CONTAINER_OF(list_first(&parks->waiting), struct park, link)))
+            return;
+}

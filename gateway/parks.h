@@ -1,0 +1,34 @@
+/** Parks and leaves on their way to Redis. Each is guarded by the connection or the generation, so it may be repeated until an
+ *  answer comes: what could not be written while Redis was away is written afterwards. */
+#ifndef ANTEROOM_GATEWAY_PARKS_H
+#define ANTEROOM_GATEWAY_PARKS_H
+
+#include "common/base/list.h"
+#include "common/base/text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* About 200 bytes each. Past it the oldest is dropped: its place keeps its seat until the gateway's next boot. */
+#define PARKS_MAX 200000
+
+struct gateway;
+
+struct parks {
+    struct gateway *gateway;
+    struct list waiting;
+    size_t count; /* waiting and on the wire */
+};
+
+void parks_init(struct parks *parks, struct gateway *gateway);
+void parks_finish(struct parks *parks);
+/** The connection is gone. USER: for a join whose answer never came and that may have taken the user's older place. */
+void parks_add(struct parks *parks, struct text session, struct text place, struct text conn, struct text user,
+               bool short_stay);
+/** The visitor gave the place up, with a ticket of generation GEN. */
+void parks_add_leave(struct parks *parks, struct text session, struct text place, uint32_t gen);
+/** Sends what waits, a bounded number at a time; called when Redis is there and each second. */
+void parks_flush(struct parks *parks);
+
+#endif

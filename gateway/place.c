@@ -1,0 +1,196 @@
+#include "gateway/place.h"
+
+#include "common/base/check.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "gateway/gateway.h"
+#include "gateway/session.h"
+#include "gateway/sse.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct text place_key(const struct map_node *node)
+{
+    return (struct text){CONTAINER_OF(node, const struct place, node)->id, PLACE_ID_LEN};
+}
+
+void places_init(struct gateway *gateway)
+{
+    map_init(&gateway->places, place_key);
+}
+
+struct place *place_find(struct gateway *gateway, struct text id)
+{
+    struct map_node *node = map_find(&gateway->places, id);
+    return node ? CONTAINER_OF(node, struct place, node) : NULL;
+}
+
+struct text place_conn(const struct gateway *gateway, uint64_t conn, char dst[CONN_SIZE])
+{
+    int len = snprintf(dst, CONN_SIZE, "%s:%" PRIu64, gateway->membership.boot, conn);
+    return (struct text){dst, (size_t)len};
+}
+
+struct place *place_add(struct gateway *gateway, struct session *session, const struct line_place *answer, uint64_t conn,
+                        const char *user)
+{
+    struct place *older = place_find(gateway, answer->place);
+    if (older)
+        place_end_superseded(older);
+    size_t user_len = strlen(user);
+    struct place *place = calloc(1, sizeof *place + user_len + 1);
+    if (!place)
+        return NULL;
+    memcpy(place->id, answer->place.at, PLACE_ID_LEN);
+    memcpy(place->user, user, user_len + 1);
+    list_init(&place->heartbeat);
+    place->session = session;
+    place->ticket = answer->ticket;
+    place->conn = conn;
+    place->gen = answer->gen;
+    place->admitted = answer->outcome == LINE_ADMITTED;
+    if (roster_add(&session->roster, place->ticket, place) != OK) {
+        free(place);
+        return NULL;
+    }
+    if (map_insert(&gateway->places, &place->node) != OK) {
+        roster_remove(&session->roster, place->row);
+        free(place);
+        return NULL;
+    }
+    push_heartbeat(&gateway->push, place);
+    metric_add(session->connections, 1);
+    return place;
+}
+
+void place_update(struct gateway *gateway, struct place *place, const struct line_place *answer)
+{
+    (void)gateway;
+    place->gen = answer->gen;
+    place->admitted = answer->outcome == LINE_ADMITTED;
+    if (answer->ticket != place->ticket) { /* rows are found by index, so the order may be mended in place */
+        place->ticket = answer->ticket;
+        place->session->roster.rows[place->row].ticket = answer->ticket;
+        place->session->roster.sorted = false;
+        place->shown = 0;
+    }
+}
+
+void place_forget(struct place *place)
+{
+    struct session *session = place->session;
+    map_remove(&session->gateway->places, &place->node);
+    roster_remove(&session->roster, place->row);
+    list_remove(&place->heartbeat);
+    metric_add(session->connections, -1);
+    free(place);
+}
+
+enum err place_ticket(const struct place *place, char *dst, size_t size)
+{
+    struct ticket ticket = {.epoch = place->session->positions.epoch, .number = place->ticket, .gen = place->gen};
+    memcpy(ticket.session, place->session->id, sizeof ticket.session);
+    memcpy(ticket.place, place->id, PLACE_ID_LEN);
+    snprintf(ticket.user, sizeof ticket.user, "%s", place->user);
+    return token_sign_ticket(place->session->gateway->ticket_key, &ticket, dst, size);
+}
+
+/* ---- the stream's owner ---- */
+
+static void place_drained(void *data)
+{
+    struct place *place = data;
+    push_one(&place->session->gateway->push, place);
+}
+
+static void place_park(struct place *place)
+{
+    struct gateway *gateway = place->session->gateway;
+    char conn[CONN_SIZE];
+    parks_add(&gateway->parks, place->session->name, place_id(place), place_conn(gateway, place->conn, conn),
+              text_of(place->user), false);
+}
+
+static void place_lost(void *data, const char *reason)
+{
+    struct place *place = data;
+    struct gateway *gateway = place->session->gateway;
+    metrics_add(gateway->metrics, METER_CONNECTIONS_CLOSED, 1, reason, NULL, NULL);
+    place_park(place);
+    place_forget(place);
+}
+
+const struct http_stream_owner place_stream_owner = {.on_drain = place_drained, .on_closed = place_lost};
+
+/* ---- ends ---- */
+
+static void place_end(struct place *place, struct sse *sse, const char *event, const char *reason)
+{
+    struct gateway *gateway = place->session->gateway;
+    struct http_stream *stream = place->stream;
+    metrics_add(gateway->metrics, METER_FRAMES, 1, event, NULL, NULL);
+    metrics_add(gateway->metrics, METER_CONNECTIONS_CLOSED, 1, reason, NULL, NULL);
+    place_forget(place);
+    if (stream)
+        http_stream_finish(stream, sse_payload(sse), sse->broken ? 0 : sse->len);
+}
+
+/* A terminal event's id: the ticket and ".e", so that the browser's own reconnect is told 204. */
+static void terminal_id(struct place *place, struct sse *sse)
+{
+    char ticket[TOKEN_MAX];
+    sse_start(sse);
+    bool signed_ok = place_ticket(place, ticket, sizeof ticket) == OK;
+    sse_id(sse, signed_ok ? text_of(ticket) : TEXT(""), true);
+}
+
+void place_end_entry(struct place *place, struct text token, int64_t admitted_ms, const char *how)
+{
+    static struct sse sse; /* one thread, and never across a return */
+    struct session *session = place->session;
+    struct gateway *gateway = session->gateway;
+    struct sse_entry entry = {session->name, token, text_of(session->entry_url), text_of(session->entry_method), admitted_ms, 0};
+    int64_t issued_s = 0;
+    if (token_entry_times(token, &issued_s, &entry.expires_s) != OK) {
+        log_event(LOG_ERROR, "entry-token-unreadable", LOG_T("session", session->name), LOG_T("place", place_id(place)));
+        metrics_add(gateway->metrics, METER_MESSAGES_BAD, 1, NULL, NULL, NULL);
+        return;
+    }
+    if (admitted_ms <= 0)
+        entry.admitted_ms = issued_s * 1000;
+    else
+        metric_observe(gateway->meters.entry_delivery,
+                       (double)(membership_redis_now_ms(&gateway->membership) - admitted_ms) / 1000);
+    terminal_id(place, &sse);
+    sse_entry(&sse, &entry);
+    log_event(LOG_DEBUG, "entry", LOG_T("session", session->name), LOG_T("place", place_id(place)), LOG_S("how", how));
+    place_end(place, &sse, "entry", "entered");
+}
+
+void place_end_closed(struct place *place, struct text reason)
+{
+    static struct sse sse;
+    terminal_id(place, &sse);
+    sse_closed(&sse, place->session->name, reason);
+    place_end(place, &sse, "closed", "closed");
+}
+
+void place_end_superseded(struct place *place)
+{
+    static struct sse sse;
+    terminal_id(place, &sse);
+    sse_superseded(&sse, place->session->name);
+    place_end(place, &sse, "superseded", "superseded");
+}
+
+void place_end_retry(struct place *place, uint32_t retry_ms)
+{
+    static struct sse sse;
+    sse_start(&sse);
+    sse_retry(&sse, retry_ms);
+    sse_comment(&sse);
+    place_park(place);
+    place_end(place, &sse, "retry", "drained");
+}

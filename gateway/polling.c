@@ -1,0 +1,183 @@
+#include "gateway/polling.h"
+
+#include "common/base/buf.h"
+#include "common/base/clock.h"
+#include "common/http/response.h"
+#include "gateway/arrival.h"
+#include "gateway/gateway.h"
+#include "gateway/place.h"
+#include "gateway/refusal.h"
+#include "gateway/session.h"
+#include "gateway/sse.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define POLL_NEAR_S 1
+#define POLL_FAR_S 10
+#define POLL_PLACES_A_SECOND 100 /* 1 s more for each so many places ahead */
+
+static uint32_t poll_after_s(uint64_t position)
+{
+    uint64_t seconds = POLL_NEAR_S + position / POLL_PLACES_A_SECOND;
+    return seconds < POLL_FAR_S ? (uint32_t)seconds : POLL_FAR_S;
+}
+
+/* The answer to join and status. TICKET and SESSION need no escapes by their alphabets, the entry URL by its check. */
+static enum err write_answer(struct buf *out, const char *session_id, const struct session *session,
+                             const struct line_place *answer, const char *ticket)
+{
+    char instant[CLOCK_RFC3339_SIZE];
+    int64_t issued_s, expires_s;
+    enum err err = buf_format(out, "{\"sessionId\":\"%s\"", session_id);
+    if (err == OK && ticket[0])
+        err = buf_format(out, ",\"ticket\":\"%s\"", ticket);
+    if (err != OK)
+        return err;
+    if (answer->outcome == LINE_ENTERED) {
+        if (token_entry_times(answer->token, &issued_s, &expires_s) != OK)
+            return ERR_INVALID;
+        clock_rfc3339(instant, expires_s * 1000);
+        err = buf_format(out, ",\"status\":\"ENTERED\",\"position\":0,\"token\":\"%.*s\",\"expiresAt\":\"%s\"",
+                         (int)answer->token.len, answer->token.at, instant);
+        if (err == OK && session && session->entry_url[0])
+            err = buf_format(out, ",\"entryUrl\":\"%s\",\"entryMethod\":\"%s\"", session->entry_url, session->entry_method);
+    } else if (answer->outcome == LINE_WAITING || answer->outcome == LINE_ADMITTED) {
+        /* Admitted, and the token is a moment away: the caller is next. */
+        uint64_t position = answer->outcome == LINE_ADMITTED ? 1 : answer->position;
+        uint64_t waiting = answer->waiting > position ? answer->waiting : position;
+        int64_t eta = session ? sse_eta_seconds(position, session->rate) : -1;
+        err = buf_format(out,
+                         ",\"status\":\"WAITING\",\"position\":%" PRIu64 ",\"ahead\":%" PRIu64 ",\"behind\":%" PRIu64
+                         ",\"waiting\":%" PRIu64 ",\"paused\":%s,\"pollAfterSeconds\":%u",
+                         position, position - 1, waiting - position, waiting, text_is(answer->status, "paused") ? "true" : "false",
+                         poll_after_s(position));
+        if (err == OK)
+            err = eta < 0 ? buf_text(out, TEXT(",\"etaSeconds\":null")) : buf_format(out, ",\"etaSeconds\":%" PRId64, eta);
+    } else {
+        err = buf_text(out, TEXT(",\"status\":\"NOT_WAITING\",\"position\":-1"));
+    }
+    return err == OK ? buf_text(out, TEXT("}\n")) : err;
+}
+
+static void answer_json(struct gateway *gateway, struct http_request *request, const char *session_id,
+                        const struct session *session, const struct line_place *answer, const char *ticket)
+{
+    char headers[TOKEN_MAX + 512] = "";
+    size_t len = 0;
+    struct buf body;
+    buf_init(&body, 8192);
+    if (answer->outcome == LINE_WAITING || answer->outcome == LINE_ADMITTED)
+        len = (size_t)snprintf(headers, sizeof headers, "Retry-After: %u\r\n", poll_after_s(answer->position));
+    if (ticket[0])
+        visitor_cookie(gateway, session_id, ticket, headers + len, sizeof headers - len);
+    if (write_answer(&body, session_id, session, answer, ticket) != OK)
+        refuse(gateway, request, REFUSAL_UNAVAILABLE, NULL, 0);
+    else
+        http_respond(request, &(struct http_response){
+                                  .status = 200, .type = "application/json", .headers = headers, .body = buf_view(&body)});
+    buf_finish(&body);
+}
+
+/* ---- join ---- */
+
+static bool answer_join(struct arrival *arrival, struct session *session, const struct line_place *answer)
+{
+    struct ticket ticket = {.epoch = answer->epoch, .number = answer->ticket, .gen = answer->gen};
+    char token[TOKEN_MAX] = "";
+    if (answer->outcome != LINE_ENTERED) {
+        memcpy(ticket.session, session->id, sizeof ticket.session);
+        memcpy(ticket.user, arrival->visitor.user, sizeof ticket.user);
+        memcpy(ticket.place, answer->place.at, PLACE_ID_LEN);
+        if (token_sign_ticket(arrival->gateway->ticket_key, &ticket, token, sizeof token) != OK) {
+            refuse(arrival->gateway, arrival->request, REFUSAL_UNAVAILABLE, NULL, 0);
+            return false;
+        }
+    }
+    answer_json(arrival->gateway, arrival->request, session->id, session, answer, token);
+    return true;
+}
+
+void join_handle(struct http_request *request, void *context)
+{
+    struct gateway *gateway = context;
+    struct visitor visitor;
+    char kind[16] = "ACTUAL";
+    enum err err = http_request_param(request, "userType", kind, sizeof kind);
+    bool virtual_user = strcmp(kind, "VIRTUAL") == 0;
+    if ((err != OK && err != ERR_MISSING) || (!virtual_user && strcmp(kind, "ACTUAL") != 0)) {
+        refuse(gateway, request, REFUSAL_BAD_REQUEST, "userType must be ACTUAL or VIRTUAL.", 0);
+        return;
+    }
+    if (visitor_read(gateway, request, VISITOR_SESSION | VISITOR_JOINS, &visitor))
+        arrival_begin(gateway, request, &visitor, virtual_user ? "virtual" : "poll", answer_join);
+}
+
+/* ---- status ---- */
+
+struct status {
+    struct gateway *gateway;
+    struct http_request *request; /* NULL: the client went away */
+    char session[SESSION_ID_MAX + 1];
+};
+
+static void status_gone(void *data)
+{
+    struct status *status = data;
+    status->request = NULL;
+}
+
+static void status_answered(void *data, enum err err, const struct redis_reply *reply)
+{
+    struct status *status = data;
+    struct session *session = session_find(status->gateway, text_of(status->session));
+    struct line_place answer;
+    line_place_decode(err, reply, &answer);
+    bool told = answer.outcome == LINE_WAITING || answer.outcome == LINE_ADMITTED || answer.outcome == LINE_ENTERED ||
+                answer.outcome == LINE_GONE || answer.outcome == LINE_DELETED;
+    if (status->request && told)
+        answer_json(status->gateway, status->request, status->session, session, &answer, "");
+    else if (status->request)
+        refuse_outcome(status->gateway, status->request, &answer, session != NULL);
+    free(status);
+}
+
+void status_handle(struct http_request *request, void *context)
+{
+    struct gateway *gateway = context;
+    struct visitor visitor;
+    if (!visitor_read(gateway, request, VISITOR_TICKET, &visitor))
+        return;
+    struct line_known known = session_known(session_find(gateway, text_of(visitor.session)));
+    struct status *status = calloc(1, sizeof *status);
+    enum err err = status ? OK : ERR_NOMEM;
+    if (err == OK) {
+        *status = (struct status){.gateway = gateway, .request = request};
+        memcpy(status->session, visitor.session, sizeof status->session);
+        err = line_status(&gateway->line, text_of(status->session), text_of(visitor.ticket.place), true, &known, status_answered,
+                          status);
+    }
+    if (err != OK) {
+        free(status);
+        refuse(gateway, request, REFUSAL_UNAVAILABLE, NULL, 0);
+        return;
+    }
+    http_request_on_gone(request, status_gone, status);
+}
+
+/* ---- leave ---- */
+
+void leave_handle(struct http_request *request, void *context)
+{
+    struct gateway *gateway = context;
+    struct visitor visitor;
+    if (!visitor_read(gateway, request, VISITOR_TICKET, &visitor))
+        return;
+    struct place *place = place_find(gateway, text_of(visitor.ticket.place));
+    /* Repeated until Redis has it, and an older generation changes nothing: 204 may be said at once. */
+    parks_add_leave(&gateway->parks, text_of(visitor.session), text_of(visitor.ticket.place), visitor.ticket.gen);
+    if (place && place->gen == visitor.ticket.gen)
+        place_end_closed(place, TEXT("left"));
+    http_respond(request, &(struct http_response){.status = 204});
+}

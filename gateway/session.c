@@ -1,0 +1,198 @@
+#include "gateway/session.h"
+
+#include "common/base/check.h"
+#include "common/base/log.h"
+#include "gateway/gateway.h"
+#include "gateway/place.h"
+
+#include <stdlib.h>
+
+static struct text session_key(const struct map_node *node)
+{
+    return CONTAINER_OF(node, const struct session, node)->name;
+}
+
+void sessions_init(struct gateway *gateway)
+{
+    map_init(&gateway->sessions, session_key);
+}
+
+static void session_free(struct session *session)
+{
+    push_cancel(session);
+    positions_finish(&session->positions);
+    roster_finish(&session->roster);
+    free(session);
+}
+
+void sessions_finish(struct gateway *gateway)
+{
+    MAP_EACH(&gateway->sessions, node, next, cursor)
+    {
+        session_free(CONTAINER_OF(node, struct session, node));
+    }
+    map_finish(&gateway->sessions);
+}
+
+struct session *session_find(struct gateway *gateway, struct text id)
+{
+    struct map_node *node = map_find(&gateway->sessions, id);
+    return node ? CONTAINER_OF(node, struct session, node) : NULL;
+}
+
+static void row_moved(struct place *place, size_t index)
+{
+    place->row = (uint32_t)index;
+}
+
+struct session *session_get(struct gateway *gateway, struct text id)
+{
+    struct session *session = session_find(gateway, id);
+    if (session || gateway->sessions.len >= SESSIONS_MAX)
+        return session;
+    session = calloc(1, sizeof *session);
+    if (!session)
+        return NULL;
+    session->gateway = gateway;
+    CHECK(text_copy(session->id, sizeof session->id, id) == OK);
+    session->name = text_of(session->id);
+    positions_init(&session->positions);
+    roster_init(&session->roster, row_moved);
+    list_init(&session->push_link);
+    session->connections = metrics_series(gateway->metrics, METER_CONNECTIONS, session->id, NULL, NULL);
+    if (map_insert(&gateway->sessions, &session->node) != OK) {
+        session_free(session);
+        return NULL;
+    }
+    return session;
+}
+
+struct line_known session_known(const struct session *session)
+{
+    if (!session || !session->known)
+        return (struct line_known){0, 0};
+    return (struct line_known){session->positions.epoch, session->positions.tail};
+}
+
+bool session_take_picture(struct session *session, const struct line_picture *picture)
+{
+    struct positions *positions = &session->positions;
+    if (session->known && picture->epoch == positions->epoch && picture->rev < positions->rev)
+        return false;
+    struct positions_picture load = {.epoch = picture->epoch,
+                                     .rev = picture->rev,
+                                     .base = picture->base,
+                                     .head = picture->head,
+                                     .tail = picture->tail,
+                                     .waiting = picture->waiting,
+                                     .first = picture->first,
+                                     .bits = picture->bits};
+    enum err err = positions_load(positions, &load);
+    if (err != OK) {
+        log_event(LOG_ERROR, "picture-refused", LOG_T("session", session->name), LOG_S("reason", err_text(err)));
+        return false;
+    }
+    session->known = true;
+    session->paused = text_is(picture->status, "paused");
+    session->closed = text_is(picture->status, "closed");
+    session->many = text_is(picture->per_user, "many");
+    if (text_copy(session->entry_url, sizeof session->entry_url, picture->entry_url) != OK ||
+        text_copy(session->entry_method, sizeof session->entry_method, picture->entry_method) != OK)
+        session->entry_url[0] = '\0';
+    return true;
+}
+
+static void session_gone(struct session *session, const char *word)
+{
+    log_event(LOG_INFO, "session-ended", LOG_T("session", session->name), LOG_S("reason", word));
+    session_close_all(session, TEXT("closed"), UINT64_MAX);
+    session->known = false;
+}
+
+static void session_synced(void *data, enum err err, const struct redis_reply *reply)
+{
+    struct session *session = data;
+    struct line_picture picture;
+    line_picture_decode(err, reply, &picture);
+    session->syncing = false;
+    if (picture.outcome == LINE_OK) {
+        if (session_take_picture(session, &picture))
+            push_session(&session->gateway->push, session);
+    } else if (picture.outcome == LINE_DELETED) {
+        session_gone(session, "deleted");
+    } else if (picture.outcome != LINE_FAILED) {
+        log_event(LOG_WARN, "sync-refused", LOG_T("session", session->name),
+                  LOG_S("reason", line_outcome_text(picture.outcome)));
+    }
+    if (session->again) {
+        session->again = false;
+        session_sync(session);
+    }
+}
+
+void session_sync(struct session *session)
+{
+    if (session->syncing) {
+        session->again = true;
+        return;
+    }
+    /* A failure costs until the next sweep, which asks again. */
+    session->syncing = line_sync(&session->gateway->line, session->name, session_synced, session) == OK;
+}
+
+void session_close_all(struct session *session, struct text reason, uint64_t tail)
+{
+    for (size_t i = session->roster.len; i > 0; i--) {
+        if (i > session->roster.len) /* the end was trimmed meanwhile */
+            continue;
+        struct roster_row *row = &session->roster.rows[i - 1];
+        if (row->place && row->ticket <= tail)
+            place_end_closed(row->place, reason);
+    }
+}
+
+static void take_waiting_state(struct session *session, const struct message *message)
+{
+    struct positions *positions = &session->positions;
+    if (session->known && (message->epoch < positions->epoch ||
+                           (message->epoch == positions->epoch && message->rev <= positions->rev)))
+        return;
+    session->rate = message->rate;
+    session->paused = text_is(message->status, "paused");
+    bool next = session->known && message->epoch == positions->epoch && message->rev == positions->rev + 1 &&
+                !text_is(message->departed, "*");
+    if (!next || positions_advance(positions, message->rev, message->base, message->head, message->tail, message->waiting,
+                                   message->departed) != OK) {
+        session_sync(session);
+        return;
+    }
+    push_session(&session->gateway->push, session);
+}
+
+void session_message(struct session *session, const struct message *message)
+{
+    struct gateway *gateway = session->gateway;
+    struct place *place = message->place.at ? place_find(gateway, message->place) : NULL;
+    switch (message->type) {
+    case MESSAGE_WAITING_STATE:
+        take_waiting_state(session, message);
+        break;
+    case MESSAGE_ENTRY:
+        if (place && place->session == session)
+            place_end_entry(place, message->token, message->admitted_ms, "message");
+        break;
+    case MESSAGE_SUPERSEDED:
+        if (place && place->gen <= message->gen)
+            place_end_superseded(place);
+        break;
+    case MESSAGE_CLOSED:
+        if (message->place.at && place)
+            place_end_closed(place, message->reason);
+        else if (!message->place.at)
+            session_close_all(session, message->reason, message->tail);
+        break;
+    case MESSAGE_NOTICE:
+    case MESSAGE_UNKNOWN:
+        break;
+    }
+}

@@ -1,0 +1,61 @@
+/** What this gateway knows of a session it serves: the line's picture, the operator's settings that frames need, and who is
+ *  connected here. Kept as long as the process lives, or until the session is deleted. */
+#ifndef ANTEROOM_GATEWAY_SESSION_H
+#define ANTEROOM_GATEWAY_SESSION_H
+
+#include "common/base/map.h"
+#include "common/line/line.h"
+#include "common/line/message.h"
+#include "gateway/positions.h"
+#include "gateway/roster.h"
+
+#include <stdbool.h>
+
+#define SESSIONS_MAX 10000
+
+struct gateway;
+
+struct session {
+    struct map_node node; /* in gateway.sessions */
+    struct gateway *gateway;
+    char id[SESSION_ID_MAX + 1];
+    struct text name; /* of id */
+    struct positions positions;
+    struct roster roster;
+    bool known;   /* positions hold a picture */
+    bool syncing; /* a sync is under way */
+    bool again;   /* and another is wanted when it is done */
+    bool paused, closed;
+    bool many; /* perUser: each connection its own place */
+    char entry_url[1024], entry_method[16];
+    double rate;
+    /* push */
+    bool pushing;          /* a walk over everybody is under way */
+    bool push_wanted;      /* and another one after it */
+    bool near_wanted;      /* those at the front first */
+    size_t cursor;         /* row the walk goes on at */
+    uint64_t walk_front;   /* positions the walk's count belongs to */
+    struct positions_walk walk;
+    uint64_t pushed_ms;    /* when the last whole walk began */
+    struct list push_link; /* in push's list while there is work */
+    size_t audited;          /* row the rotating audit goes on at */
+    struct metric_series *connections;
+};
+
+void sessions_init(struct gateway *gateway);
+void sessions_finish(struct gateway *gateway);
+struct session *session_find(struct gateway *gateway, struct text id);
+/** Found or made. NULL without memory or past SESSIONS_MAX. Only for ids that Redis knows. */
+struct session *session_get(struct gateway *gateway, struct text id);
+/** What scripts are told we know; zeros where SESSION is NULL. */
+struct line_known session_known(const struct session *session);
+/** Takes a picture into the session (answer of sync). True when it was news. */
+bool session_take_picture(struct session *session, const struct line_picture *picture);
+/** Fetches a picture; when it is there everybody's position is pushed. */
+void session_sync(struct session *session);
+/** A message for this session. */
+void session_message(struct session *session, const struct message *message);
+/** Everybody with a ticket up to TAIL is told closed. */
+void session_close_all(struct session *session, struct text reason, uint64_t tail);
+
+#endif

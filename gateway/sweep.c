@@ -1,0 +1,191 @@
+#include "gateway/sweep.h"
+
+#include "common/base/clock.h"
+#include "common/base/entropy.h"
+#include "common/base/log.h"
+#include "gateway/gateway.h"
+#include "gateway/place.h"
+#include "gateway/session.h"
+
+#include <stdlib.h>
+
+/* One lookup of one place. It finds the place again by id and conn: the connection may be gone when the answer comes. */
+struct lookup {
+    struct sweep *sweep;
+    uint64_t conn;
+    char place[PLACE_ID_LEN];
+};
+
+void sweep_init(struct sweep *sweep, struct gateway *gateway)
+{
+    *sweep = (struct sweep){.gateway = gateway, .ticked_ms = clock_mono_ms()};
+}
+
+static void lookup_decide(struct place *place, const struct line_place *answer)
+{
+    struct session *session = place->session;
+    struct gateway *gateway = session->gateway;
+    enum line_outcome outcome = answer->outcome;
+    if (outcome == LINE_ENTERED) {
+        metric_add(gateway->meters.entries_swept, 1);
+        place_end_entry(place, answer->token, 0, "sweep");
+    } else if (outcome == LINE_WAITING || outcome == LINE_ADMITTED) {
+        place_update(gateway, place, answer);
+    } else if (outcome == LINE_MOVED) {
+        place_end_superseded(place);
+    } else if (outcome == LINE_GONE && answer->epoch == session->positions.epoch) {
+        place_end_closed(place, TEXT("expired"));
+    } else if (outcome == LINE_GONE) {
+        place_end_retry(place, 1000 + entropy_below(4000));
+    } else if (outcome == LINE_DELETED) {
+        place_end_closed(place, TEXT("closed"));
+    } /* else Redis is away or restoring: the next sweep asks again */
+}
+
+static void lookup_answered(void *data, enum err err, const struct redis_reply *reply)
+{
+    struct lookup *lookup = data;
+    struct sweep *sweep = lookup->sweep;
+    struct place *place = place_find(sweep->gateway, (struct text){lookup->place, PLACE_ID_LEN});
+    struct line_place answer;
+    sweep->under_way--;
+    if (place && place->conn == lookup->conn) {
+        place->asked = false;
+        line_place_decode(err, reply, &answer);
+        lookup_decide(place, &answer);
+    }
+    free(lookup);
+}
+
+/* Takes the place back for its own connection, or learns why not. */
+static void look_up(struct sweep *sweep, struct place *place)
+{
+    struct gateway *gateway = sweep->gateway;
+    char conn[CONN_SIZE];
+    struct lookup *lookup = place->asked ? NULL : malloc(sizeof *lookup);
+    if (!lookup)
+        return;
+    *lookup = (struct lookup){.sweep = sweep, .conn = place->conn};
+    memcpy(lookup->place, place->id, PLACE_ID_LEN);
+    struct text name = place_conn(gateway, place->conn, conn);
+    struct line_resume resume = {
+        .session = place->session->name,
+        .place = place_id(place),
+        .server = membership_name(&gateway->membership),
+        .conn = name,
+        .mode = TEXT("stream"),
+        .expect = name,
+    };
+    if (line_resume(&gateway->line, &resume, lookup_answered, lookup) != OK) {
+        free(lookup);
+        return;
+    }
+    place->asked = true;
+    sweep->under_way++;
+}
+
+/* ---- has Redis gone on without us ---- */
+
+static void peek_answered(void *data, enum err err, const struct redis_reply *reply)
+{
+    struct session *session = data;
+    if (err != OK)
+        return;
+    uint64_t epoch = (uint64_t)reply_int(reply_at(reply, 0), 0), rev = (uint64_t)reply_int(reply_at(reply, 1), 0);
+    if (text_is(reply_text(reply_at(reply, 2)), "deleted")) {
+        session_sync(session);
+        return;
+    }
+    if (epoch == 0) {
+        log_event(LOG_ERROR, "session-missing", LOG_T("session", session->name),
+                  LOG_S("detail", "Redis has no state for a session that is served here"));
+        return;
+    }
+    const struct positions *known = &session->positions;
+    if (session->known && (epoch < known->epoch || (epoch == known->epoch && rev < known->rev))) {
+        log_event(LOG_ERROR, "redis-older", LOG_T("session", session->name), LOG_I("rev", rev), LOG_I("known", known->rev));
+        session->known = false;
+        sweep_resynchronise(&session->gateway->sweep, "Redis has older data");
+    } else if (!session->known || epoch != known->epoch || rev != known->rev) {
+        session_sync(session);
+    }
+}
+
+/* Rows that cannot be waiting: their entry is on its way, or was lost on it. */
+static void check_overdue(struct sweep *sweep, struct session *session)
+{
+    uint64_t front = positions_front(&session->positions);
+    uint32_t now_s = sweep->gateway->push.now_s;
+    if (!session->pushing)
+        roster_tidy(&session->roster);
+    for (size_t i = 0; i < session->roster.len && sweep->under_way < SWEEP_LOOKUPS; i++) {
+        struct roster_row *row = &session->roster.rows[i];
+        if (row->ticket > front && session->roster.sorted)
+            break;
+        if (!row->place || row->ticket > front)
+            continue;
+        if (row->place->overdue_s == 0)
+            row->place->overdue_s = now_s;
+        else if (now_s - row->place->overdue_s >= SWEEP_S)
+            look_up(sweep, row->place);
+    }
+}
+
+/* A departed ticket with an open connection, and a slow round over all others: nothing stays wrong for ever. */
+static void audit(struct sweep *sweep, struct session *session)
+{
+    size_t len = session->roster.len, budget = SWEEP_AUDIT;
+    for (size_t n = 0; n < len && budget > 0 && sweep->under_way < SWEEP_LOOKUPS; n++) {
+        struct roster_row *row = &session->roster.rows[session->audited++ % len];
+        if (!row->place)
+            continue;
+        look_up(sweep, row->place);
+        budget--;
+    }
+    for (size_t i = 0; i < len && sweep->under_way < SWEEP_LOOKUPS; i++)
+        if (session->roster.rows[i].place && positions_departed(&session->positions, session->roster.rows[i].ticket))
+            look_up(sweep, session->roster.rows[i].place);
+}
+
+static void sweep_session(struct sweep *sweep, struct session *session)
+{
+    if (roster_count(&session->roster) == 0)
+        return;
+    if (line_peek(&sweep->gateway->line, session->name, peek_answered, session) != OK)
+        return;
+    check_overdue(sweep, session);
+    audit(sweep, session);
+}
+
+void sweep_resynchronise(struct sweep *sweep, const char *why)
+{
+    size_t places = 0;
+    MAP_EACH(&sweep->gateway->sessions, node, next, cursor)
+    {
+        struct session *session = CONTAINER_OF(node, struct session, node);
+        session_sync(session);
+        for (size_t i = 0; i < session->roster.len; i++) {
+            if (!session->roster.rows[i].place)
+                continue;
+            look_up(sweep, session->roster.rows[i].place);
+            places++;
+        }
+    }
+    if (places > 0)
+        log_event(LOG_INFO, "resynchronise", LOG_S("reason", why), LOG_I("places", places));
+}
+
+void sweep_second(struct sweep *sweep)
+{
+    uint64_t now = clock_mono_ms();
+    bool froze = now - sweep->ticked_ms > BEAT_LIMIT_MS;
+    sweep->ticked_ms = now;
+    if (froze)
+        sweep_resynchronise(sweep, "this process stood still");
+    if (++sweep->seconds % SWEEP_S != 0 || !redis_is_up(sweep->gateway->line.redis))
+        return;
+    MAP_EACH(&sweep->gateway->sessions, node, next, cursor)
+    {
+        sweep_session(sweep, CONTAINER_OF(node, struct session, node));
+    }
+}
