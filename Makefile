@@ -70,9 +70,18 @@ $(O)/generated.c: common/line/embed.sh $(wildcard common/line/*.lua)
 	@mkdir -p $(@D)
 	sh common/line/embed.sh >$@
 $(O)/generated.o: $(O)/generated.c
-	$(COMPILE) -Wno-overlength-strings -c $< -o $@
+	@$(COMPILE) -Wno-overlength-strings -c $< -o $@
 
-$(B)/anteroom-gateway: $(call obj,gateway/main.c $(GATEWAY)) $(O)/libcommon.a
+# The pages each program serves, as C strings.
+$(O)/web_%.c: common/base/embed.sh
+	@mkdir -p $(@D)
+	@sh common/base/embed.sh $(filter-out $<,$^) >$@
+$(O)/web_gateway.c: $(wildcard gateway/web/*)
+$(O)/web_%.o: $(O)/web_%.c
+	@$(COMPILE) -Wno-overlength-strings -c $< -o $@
+GATEWAY_WEB := $(O)/web_gateway.o
+
+$(B)/anteroom-gateway: $(call obj,gateway/main.c $(GATEWAY)) $(GATEWAY_WEB) $(O)/libcommon.a
 	$(CC) $(LDFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(DEP_LIBS)
 $(B)/anteroom-publisher: $(call obj,publisher/main.c $(PUBLISHER)) $(O)/libcommon.a
 	$(CC) $(LDFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(DEP_LIBS)
@@ -82,7 +91,7 @@ $(B)/anteroom-crowd: $(call obj,$(wildcard tests/load/*.c)) $(O)/libcommon.a
 # One cmocka program a file: tests/unit/test_NOUN.c; its support code is tests/support/*.c.
 TESTS := $(wildcard tests/unit/test_*.c)
 TEST_PROGRAMS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(TESTS))
-$(B)/unit/%: $(O)/tests/unit/%.o $(call obj,$(wildcard tests/support/*.c) $(GATEWAY) $(PUBLISHER)) $(O)/libcommon.a
+$(B)/unit/%: $(O)/tests/unit/%.o $(call obj,$(wildcard tests/support/*.c) $(GATEWAY) $(PUBLISHER)) $(GATEWAY_WEB) $(O)/libcommon.a
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(DEP_LIBS) -lcmocka
 
@@ -91,3 +100,48 @@ unit-programs: $(TEST_PROGRAMS)
 .SECONDARY:
 
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
+
+# ---- commands ----
+
+.PHONY: help demo test bench check check-format check-headers check-layers check-cppcheck check-tidy check-shell check-docs clean docs-configuration
+help: ## what there is
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | sort | expand -t 22
+	@echo "V=asan|tsan|debug|coverage builds into build/V"
+demo: ## the whole system on this machine
+	deploy/demo
+test: ## all tests
+	tests/run
+bench: all ## the figures of docs/benchmarks.md
+	tests/bench/run
+clean: ## removes what was built (not build/llhttp)
+	rm -rf build/obj build/asan build/tsan build/debug build/coverage build/anteroom-*
+
+SOURCES := $(shell find common gateway publisher tests -name '*.c' -o -name '*.h' 2>/dev/null | grep -v /web/ | sort)
+HEADERS := $(filter %.h,$(SOURCES))
+check: check-format check-headers check-layers check-cppcheck check-tidy check-shell check-docs ## everything a reviewer should not have to look for
+check-format:
+	@clang-format --dry-run -Werror $(SOURCES)
+# Each header compiles alone.
+check-headers: $(O)/generated.c
+	@for header in $(filter-out common/base/banned.h,$(HEADERS)); do \
+	    echo "#include \"$$header\"" | $(CC) $(CPPFLAGS) $(DEP_CFLAGS) $(CFLAGS_ALL) -fsyntax-only -x c - || exit 1; done
+check-layers:
+	@sh tests/check-layers
+check-cppcheck:
+	@cppcheck -q --std=c11 --enable=warning,portability,performance --inline-suppr --error-exitcode=1 -D_GNU_SOURCE -I. \
+	    --suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches --library=posix $(filter common/% gateway/% publisher/%,$(filter %.c,$(SOURCES)))
+check-tidy:
+	@clang-tidy --quiet --warnings-as-errors='*' \
+	    --checks='-*,bugprone-*,clang-analyzer-*,-bugprone-easily-swappable-parameters,-bugprone-reserved-identifier,-bugprone-narrowing-conversions,-bugprone-assignment-in-if-condition,-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling,-bugprone-multi-level-implicit-pointer-conversion,-bugprone-branch-clone,-bugprone-implicit-widening-of-multiplication-result' \
+	    $(filter common/% gateway/% publisher/%,$(filter %.c,$(SOURCES))) -- $(CPPFLAGS) $(DEP_CFLAGS) -std=c11 2>/dev/null
+check-shell:
+	@shellcheck deploy/demo deploy/packages tests/run tests/check-layers .ci/run common/line/embed.sh common/base/embed.sh
+# The page of options is what the programs say.
+docs/configuration.md: $(B)/anteroom-gateway $(B)/anteroom-publisher $(B)/anteroom-crowd
+	@{ echo '# Configuration'; echo; echo 'Made by `make docs-configuration` from the tables in the programs; see `--help`.'; \
+	   for program in publisher gateway crowd; do echo; $(B)/anteroom-$$program --help-markdown; done; } >$@
+docs-configuration: ## docs/configuration.md from the option tables
+	@touch -c Makefile; rm -f docs/configuration.md; $(MAKE) -s docs/configuration.md
+check-docs: $(B)/anteroom-gateway $(B)/anteroom-publisher $(B)/anteroom-crowd
+	@for program in publisher gateway crowd; do $(B)/anteroom-$$program --help-markdown | while IFS= read -r line; do \
+	    grep -qxF -- "$$line" docs/configuration.md || { echo "docs/configuration.md is older than the options: run make docs-configuration"; exit 1; }; done || exit 1; done

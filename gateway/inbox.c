@@ -65,7 +65,7 @@ static void take_entries(struct inbox *inbox, const struct redis_reply *entries)
         if (reply_len(reply_at(entry, 1)) > 0) /* a pending entry that was trimmed comes as nil */
             take_message(inbox, reply_at(entry, 1));
     }
-    double lag = (double)(membership_redis_now_ms(&inbox->gateway->membership) - stamp) / 1000;
+    double lag = stamp ? (double)(membership_redis_now_ms(&inbox->gateway->membership) - stamp) / 1000 : 0;
     metric_set(inbox->gateway->meters.stream_lag_seconds, lag > 0 ? lag : 0);
     if (reply_len(entries) > 0)
         acknowledge(inbox, entries);

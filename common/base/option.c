@@ -141,6 +141,17 @@ static bool read_environment(struct reading *reading, char **environment)
     return good;
 }
 
+/* The next argument; a switch may stand alone and then is on. */
+static const char *flag_value(const struct option_def *def, int argc, char **argv, int *i)
+{
+    const char *next = *i + 1 < argc ? argv[*i + 1] : NULL;
+    if (def->kind == OPTION_FLAG && (!next || !word_known("on off", text_of(next))))
+        return "on";
+    if (next)
+        ++*i;
+    return next;
+}
+
 static bool read_flag(struct reading *reading, int argc, char **argv, int *i)
 {
     const char *arg = argv[*i], *equals = strchr(arg, '=');
@@ -150,7 +161,7 @@ static bool read_flag(struct reading *reading, int argc, char **argv, int *i)
         flag_name(flag, reading->table->defs[d].name);
         if (!text_equal((struct text){name.at + 2, name.len - 2}, text_of(flag)))
             continue;
-        const char *value = equals ? equals + 1 : *i + 1 < argc ? argv[++*i] : NULL;
+        const char *value = equals ? equals + 1 : flag_value(&reading->table->defs[d], argc, argv, i);
         if (!value) {
             fprintf(stderr, "%s: --%s needs a value\n", reading->table->program, flag);
             return false;

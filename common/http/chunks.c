@@ -16,7 +16,7 @@ static int hex_digit(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-static enum refusal size_byte(struct chunks *chunks, char c)
+static enum http_refusal size_byte(struct chunks *chunks, char c)
 {
     int digit = hex_digit(c);
     if (digit >= 0) {
@@ -29,7 +29,7 @@ static enum refusal size_byte(struct chunks *chunks, char c)
     return REFUSE_NOT;
 }
 
-static enum refusal extension_byte(struct chunks *chunks, char c)
+static enum http_refusal extension_byte(struct chunks *chunks, char c)
 {
     if (c == '\r') {
         chunks->state = CHUNKS_SIZE_LF;
@@ -40,7 +40,7 @@ static enum refusal extension_byte(struct chunks *chunks, char c)
     return REFUSE_NOT;
 }
 
-static enum refusal size_end(struct chunks *chunks)
+static enum http_refusal size_end(struct chunks *chunks)
 {
     if (chunks->left > HTTP_BODY_MAX - chunks->total)
         return REFUSE_BODY_LONG;
@@ -50,7 +50,7 @@ static enum refusal size_end(struct chunks *chunks)
     return REFUSE_NOT;
 }
 
-static enum refusal expect(struct chunks *chunks, char c, char wanted, enum chunks_state next, enum refusal otherwise)
+static enum http_refusal expect(struct chunks *chunks, char c, char wanted, enum chunks_state next, enum http_refusal otherwise)
 {
     if (c != wanted)
         return otherwise;
@@ -58,7 +58,7 @@ static enum refusal expect(struct chunks *chunks, char c, char wanted, enum chun
     return REFUSE_NOT;
 }
 
-static enum refusal chunk_byte(struct chunks *chunks, char c)
+static enum http_refusal chunk_byte(struct chunks *chunks, char c)
 {
     switch (chunks->state) {
     case CHUNKS_SIZE:
@@ -82,7 +82,7 @@ static enum refusal chunk_byte(struct chunks *chunks, char c)
     return REFUSE_CHUNK;
 }
 
-size_t chunks_step(struct chunks *chunks, const char *bytes, size_t len, enum refusal *refusal)
+size_t chunks_step(struct chunks *chunks, const char *bytes, size_t len, enum http_refusal *refusal)
 {
     size_t at = 0;
     *refusal = REFUSE_NOT;

@@ -31,7 +31,7 @@ struct chunks {
 
 void chunks_init(struct chunks *chunks);
 /** How many of the bytes are in order: up to the body's end or the first bad byte, *REFUSAL says which. */
-size_t chunks_step(struct chunks *chunks, const char *bytes, size_t len, enum refusal *refusal);
+size_t chunks_step(struct chunks *chunks, const char *bytes, size_t len, enum http_refusal *refusal);
 
 static inline bool chunks_done(const struct chunks *chunks)
 {

@@ -48,9 +48,9 @@ static void id_choose(struct http_request *request)
                       http_request_header(request, "x-amzn-trace-id"));
 }
 
-void exchange_refuse(struct http_request *request, enum refusal refusal)
+void exchange_refuse(struct http_request *request, enum http_refusal refusal)
 {
-    const struct refusal_row *row = refusal_row(refusal);
+    const struct http_refusal_row *row = http_refusal_row(refusal);
     char allow[sizeof request->match.allow + 16] = "";
     if (refusal == REFUSE_VERB)
         snprintf(allow, sizeof allow, "Allow: %s\r\n", request->match.allow);
@@ -83,7 +83,7 @@ static void head_complete(struct http_request *request)
 {
     struct connection *connection = request->connection;
     struct http_server *server = connection->server;
-    enum refusal refusal = REFUSE_NOT;
+    enum http_refusal refusal = REFUSE_NOT;
     id_choose(request);
     enum message_state state = message_head(&request->message, &request->head, request->block.data, &refusal);
     if (state == MESSAGE_REFUSED) {
@@ -127,7 +127,7 @@ static void head_feed(struct http_request *request, struct text *in)
 void exchange_feed(struct http_request *request, struct text *in)
 {
     struct connection *connection = request->connection;
-    enum refusal refusal = REFUSE_NOT;
+    enum http_refusal refusal = REFUSE_NOT;
     if (connection->state == CONNECTION_HEAD) {
         head_feed(request, in);
         return;

@@ -44,6 +44,6 @@ void exchange_feed(struct http_request *request, struct text *in);
 /** Finds the route's handler and calls it, once the request is READY. */
 void exchange_dispatch(struct http_request *request);
 /** Answers for the server itself; the connection ends with the answer. */
-void exchange_refuse(struct http_request *request, enum refusal refusal);
+void exchange_refuse(struct http_request *request, enum http_refusal refusal);
 
 #endif

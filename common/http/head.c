@@ -21,7 +21,7 @@ static const struct {
     {"PATCH", true}, {"DELETE", true}, {"OPTIONS", false},
 };
 
-static enum refusal method_check(struct head *head, struct text method)
+static enum http_refusal method_check(struct head *head, struct text method)
 {
     for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
         if (!text_is(method, methods[i].name))
@@ -34,7 +34,7 @@ static enum refusal method_check(struct head *head, struct text method)
     return REFUSE_METHOD;
 }
 
-static enum refusal target_check(struct head *head, struct text target)
+static enum http_refusal target_check(struct head *head, struct text target)
 {
     if (target.at[0] != '/')
         return REFUSE_TARGET;
@@ -53,7 +53,7 @@ static enum refusal target_check(struct head *head, struct text target)
     return REFUSE_NOT;
 }
 
-static enum refusal request_line(struct head *head, struct text line)
+static enum http_refusal request_line(struct head *head, struct text line)
 {
     struct text method, target, version = line;
     if (!text_next(&version, ' ', &method) || !text_next(&version, ' ', &target) || !version.at || target.len == 0 ||
@@ -62,11 +62,11 @@ static enum refusal request_line(struct head *head, struct text line)
     if (!text_is(version, "HTTP/1.1") && !text_is(version, "HTTP/1.0"))
         return memchr(version.at, ' ', version.len) ? REFUSE_REQUEST_LINE : REFUSE_VERSION;
     head->minor = version.at[version.len - 1] == '1';
-    enum refusal refusal = method_check(head, method);
+    enum http_refusal refusal = method_check(head, method);
     return refusal != REFUSE_NOT ? refusal : target_check(head, target);
 }
 
-static enum refusal host_field(struct head *head, struct text value)
+static enum http_refusal host_field(struct head *head, struct text value)
 {
     if (++head->hosts > 1 || value.len == 0)
         return REFUSE_HOST;
@@ -76,7 +76,7 @@ static enum refusal host_field(struct head *head, struct text value)
     return REFUSE_NOT;
 }
 
-static enum refusal length_field(struct head *head, struct text value)
+static enum http_refusal length_field(struct head *head, struct text value)
 {
     int64_t length;
     if (++head->lengths > 1 || text_int(value, 0, INT64_MAX, &length) != OK || value.at[0] == '-')
@@ -85,13 +85,13 @@ static enum refusal length_field(struct head *head, struct text value)
     return REFUSE_NOT;
 }
 
-static enum refusal coding_field(struct head *head, struct text value)
+static enum http_refusal coding_field(struct head *head, struct text value)
 {
     head->chunked = text_equal_nocase(value, TEXT("chunked"));
     return ++head->codings > 1 ? REFUSE_CODING_TWICE : REFUSE_NOT;
 }
 
-static enum refusal connection_field(struct head *head, struct text value)
+static enum http_refusal connection_field(struct head *head, struct text value)
 {
     struct text token;
     while (text_next(&value, ',', &token)) {
@@ -102,7 +102,7 @@ static enum refusal connection_field(struct head *head, struct text value)
     return REFUSE_NOT;
 }
 
-static enum refusal expect_field(struct head *head, struct text value)
+static enum http_refusal expect_field(struct head *head, struct text value)
 {
     head->expects = true;
     return text_equal_nocase(value, TEXT("100-continue")) ? REFUSE_NOT : REFUSE_EXPECT;
@@ -110,7 +110,7 @@ static enum refusal expect_field(struct head *head, struct text value)
 
 static const struct {
     const char *name, *letters;
-    enum refusal (*check)(struct head *head, struct text value);
+    enum http_refusal (*check)(struct head *head, struct text value);
 } known_fields[] = {
     {"host", NULL, host_field},
     {"content-length", "contentlength", length_field},
@@ -132,7 +132,7 @@ static bool spells(struct text name, const char *letters)
     return *letters == '\0';
 }
 
-static enum refusal field_line(struct head *head, const char *bytes, struct text line)
+static enum http_refusal field_line(struct head *head, const char *bytes, struct text line)
 {
     if (line.at[0] == ' ' || line.at[0] == '\t')
         return REFUSE_FOLD;
@@ -154,7 +154,7 @@ static enum refusal field_line(struct head *head, const char *bytes, struct text
 }
 
 /* What only the whole block can show. */
-static enum refusal block_check(const struct head *head)
+static enum http_refusal block_check(const struct head *head)
 {
     if (head->hosts != 1)
         return REFUSE_HOST;
@@ -169,7 +169,7 @@ static enum refusal block_check(const struct head *head)
     return head->body_len > HTTP_BODY_MAX ? REFUSE_BODY_LONG : REFUSE_NOT;
 }
 
-static enum refusal line_end(struct head *head, const char *bytes, size_t end)
+static enum http_refusal line_end(struct head *head, const char *bytes, size_t end)
 {
     struct text line = {bytes + head->line_at, end - 1 - head->line_at};
     head->line_at = end + 1;
@@ -181,7 +181,7 @@ static enum refusal line_end(struct head *head, const char *bytes, size_t end)
     return block_check(head);
 }
 
-static enum refusal byte_check(struct head *head, const char *bytes, size_t at)
+static enum http_refusal byte_check(struct head *head, const char *bytes, size_t at)
 {
     unsigned char c = (unsigned char)bytes[at];
     bool after_cr = at > head->line_at && bytes[at - 1] == '\r';

@@ -28,7 +28,7 @@ struct head {
     size_t lines;     /* complete ones */
     size_t target_at; /* 0 until the method's blank was seen */
     bool target_ended;
-    enum refusal refusal; /* after HEAD_REFUSED */
+    enum http_refusal refusal; /* after HEAD_REFUSED */
 
     uint16_t method_len, path_len; /* the path begins at target_at */
     uint16_t query_at, query_len;  /* query_at 0: no '?' */

@@ -44,7 +44,7 @@ void message_finish(struct message *message)
 }
 
 /* llhttp must agree on where the message ends. */
-static enum message_state feed(struct message *message, const char *bytes, size_t len, bool last, enum refusal *refusal)
+static enum message_state feed(struct message *message, const char *bytes, size_t len, bool last, enum http_refusal *refusal)
 {
     enum llhttp_errno error = llhttp_execute(&message->parser, bytes, len);
     if (message->no_memory)
@@ -57,7 +57,7 @@ static enum message_state feed(struct message *message, const char *bytes, size_
 }
 
 enum message_state message_head(struct message *message, const struct head *head, const char *bytes,
-                                enum refusal *refusal)
+                                enum http_refusal *refusal)
 {
     message->left = head->body_len;
     enum message_state state = feed(message, bytes, head->len, !head_has_body(head), refusal);
@@ -65,9 +65,9 @@ enum message_state message_head(struct message *message, const struct head *head
     return state;
 }
 
-enum message_state message_body(struct message *message, struct text *in, enum refusal *refusal)
+enum message_state message_body(struct message *message, struct text *in, enum http_refusal *refusal)
 {
-    enum refusal bad = REFUSE_NOT;
+    enum http_refusal bad = REFUSE_NOT;
     size_t take = in->len < message->left ? in->len : (size_t)message->left;
     if (message->chunked)
         take = chunks_step(&message->chunks, in->at, in->len, &bad);

@@ -23,8 +23,8 @@ void message_init(struct message *message);
 void message_finish(struct message *message);
 /** The checked block at BYTES. */
 enum message_state message_head(struct message *message, const struct head *head, const char *bytes,
-                                enum refusal *refusal);
+                                enum http_refusal *refusal);
 /** Body bytes; takes those that are the body's off *IN. */
-enum message_state message_body(struct message *message, struct text *in, enum refusal *refusal);
+enum message_state message_body(struct message *message, struct text *in, enum http_refusal *refusal);
 
 #endif

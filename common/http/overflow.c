@@ -41,7 +41,7 @@ static void events_respond(struct http_request *request, const struct http_probl
 
 void overflow_respond(struct http_request *request)
 {
-    const struct refusal_row *row = refusal_row(REFUSE_FULL);
+    const struct http_refusal_row *row = http_refusal_row(REFUSE_FULL);
     struct http_problem problem = {.status = row->status,
                                    .code = row->code,
                                    .title = row->title,

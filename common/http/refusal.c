@@ -7,7 +7,7 @@
         400, "bad-request", "Bad Request", sentence \
     }
 
-static const struct refusal_row rows[REFUSAL_COUNT] = {
+static const struct http_refusal_row rows[HTTP_REFUSAL_COUNT] = {
     [REFUSE_BYTES] = BAD("The header block holds a bare CR or LF, a NUL or another control character."),
     [REFUSE_REQUEST_LINE] = BAD("The request line is not METHOD SP TARGET SP VERSION."),
     [REFUSE_VERSION] = BAD("Only HTTP/1.0 and HTTP/1.1 are spoken here."),
@@ -41,8 +41,8 @@ static const struct refusal_row rows[REFUSAL_COUNT] = {
     [REFUSE_MEMORY] = {503, "unavailable", "Service Unavailable", "The server is short of memory; try again."},
 };
 
-const struct refusal_row *refusal_row(enum refusal refusal)
+const struct http_refusal_row *http_refusal_row(enum http_refusal refusal)
 {
-    CHECK(refusal > REFUSE_NOT && refusal < REFUSAL_COUNT);
+    CHECK(refusal > REFUSE_NOT && refusal < HTTP_REFUSAL_COUNT);
     return &rows[refusal];
 }

@@ -3,7 +3,7 @@
 #ifndef ANTEROOM_HTTP_REFUSAL_H
 #define ANTEROOM_HTTP_REFUSAL_H
 
-enum refusal {
+enum http_refusal {
     REFUSE_NOT, /* no refusal */
     REFUSE_BYTES,
     REFUSE_REQUEST_LINE,
@@ -33,15 +33,15 @@ enum refusal {
     REFUSE_VERB,
     REFUSE_FULL,
     REFUSE_MEMORY,
-    REFUSAL_COUNT
+    HTTP_REFUSAL_COUNT
 };
 
-struct refusal_row {
+struct http_refusal_row {
     int status;
     const char *code, *title, *detail;
 };
 
 /** REFUSAL must not be REFUSE_NOT. */
-const struct refusal_row *refusal_row(enum refusal refusal);
+const struct http_refusal_row *http_refusal_row(enum http_refusal refusal);
 
 #endif

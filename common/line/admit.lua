@@ -11,6 +11,11 @@
 -- Or {fenced, ms left, owner}, none deleted lost.
 local me, lease, step = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local known_epoch, known_rev = tonumber(ARGV[5]), tonumber(ARGV[6])
+local announced_epoch, announced_rev, cap, most = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
+if not (lease and step and known_epoch and known_rev and announced_epoch and announced_rev and most and
+        (cap or ARGV[9] == '' or ARGV[9] == 'missing')) then
+    return redis.error_reply('ERR arguments of admit')
+end
 if not epoch then return {'none'} end
 if phase == 'deleted' then return {'deleted'} end
 if known_epoch > epoch or (known_epoch == epoch and known_rev > rev) then return {'lost'} end -- rule: lost
@@ -19,8 +24,8 @@ local owner_until = math.min(tonumber(o[2]) or 0, now + lease)
 if o[1] and o[1] ~= me and owner_until > now then return {'fenced', owner_until - now, o[1]} end -- rule: lease
 local c = call('HMGET', CONFIG, 'batch', 'intervalMs', 'activeLimit', 'stock', 'tokenTtlSeconds', 'status', 'startsAt', 'endsAt',
                'perUser', 'rejoin', 'admissionsDays')
-if not c[1] then return {'none'} end
 local batch, interval, limit = tonumber(c[1]), tonumber(c[2]), tonumber(c[3]) or 0
+if not batch or not interval then return {'none'} end
 local stock, ttl, status = tonumber(c[4]) or -1, tonumber(c[5]) or 600, c[6] or 'open'
 check_depart_keys()
 call('HLEN', SERVERS) call('ZCARD', OUTBOX) call('HLEN', ENTRIES) call('ZCARD', ACTIVE) call('SCARD', ISSUED) call('XLEN', ADMISSIONS)
@@ -33,7 +38,7 @@ for i = 11, #ARGV do
     if call('HEXISTS', ENTRIES, ARGV[i]) == 1 then call('ZREM', OUTBOX, ARGV[i]) end
 end
 local announced = tonumber(o[6]) or 0
-if tonumber(ARGV[7]) == epoch then announced = math.max(announced, math.min(tonumber(ARGV[8]), rev)) end
+if announced_epoch == epoch then announced = math.max(announced, math.min(announced_rev, rev)) end
 local servers = call('HKEYS', SERVERS)
 
 -- Parked places whose grace has passed.
@@ -50,7 +55,15 @@ for _, place in ipairs(due) do
 end
 if #due == 200 then more = 1 end
 
--- Entries whose token has expired: whoever comes now is new. A place in the outbox still waits for its token.
+-- A place in the outbox without a token gets its full time from now on, before the seats are counted: it has its seat
+-- however long the owner was away.
+for _, place in ipairs(call('ZRANGE', OUTBOX, 0, -1)) do
+    if call('HEXISTS', ENTRIES, place) == 0 then
+        call('ZADD', ACTIVE, 'GT', math.floor(now / 1000) + ttl, place)
+    end
+end
+
+-- Entries whose token has expired: whoever comes now is new.
 for _, place in ipairs(call('ZRANGE', ACTIVE, '-inf', math.floor(now / 1000), 'BYSCORE', 'LIMIT', 0, 200)) do
     if not call('ZSCORE', OUTBOX, place) then
         local raw = call('HGET', PLACES, place)
@@ -74,7 +87,7 @@ if clock - refilled >= interval then
 end
 tokens = math.min(tokens, batch)
 local active = call('ZCOUNT', ACTIVE, '(' .. string.format('%.0f', math.floor(now / 1000)), '+inf') -- rule: active
-local allowed, held = math.min(tokens, tonumber(ARGV[10])), ''
+local allowed, held = math.min(tokens, math.floor(most)), ''
 if limit > 0 then
     allowed = math.min(allowed, limit - active)
     if active >= limit then held = 'active-limit' end
@@ -82,8 +95,8 @@ end
 if left >= 0 then allowed = math.min(allowed, left) end
 if ARGV[9] == 'missing' then
     allowed, held = 0, 'load-missing'
-elseif ARGV[9] ~= '' then
-    allowed = math.min(allowed, tonumber(ARGV[9]) - (batch - tokens)) -- the load's cap is for the whole interval
+elseif cap then
+    allowed = math.min(allowed, math.floor(cap) - (batch - tokens)) -- the load's cap is for the whole interval
 end
 if c[7] and now < tonumber(c[7]) then allowed, held = 0, 'not-started' end
 if status == 'paused' then allowed, held = 0, 'paused' end
@@ -102,8 +115,10 @@ if closing ~= '' then
         local raw = call('HGET', PLACES, chunk[i])
         depart(chunk[i], raw and unpack_place(raw).user or '', tonumber(chunk[i + 1]))
     end
-    if #chunk == 0 then closing = '' elseif #chunk == 1000 then more = 1 end
-    if o[9] and #chunk < 1000 then call('HDEL', STATE, 'cleared') end
+    local whole = #chunk < 1000
+    if #chunk == 0 then closing = '' end
+    if not whole then allowed, more = 0, 1 end -- or those still to be let go would be admitted
+    if o[9] and whole then call('HDEL', STATE, 'cleared') end
 end
 
 -- Admission: into the outbox, the seat taken here, recorded, and last the pop.
@@ -163,18 +178,15 @@ else
     call('HSET', STATE, 'announced', announced)
 end
 
--- The outbox: today's and what a dead owner left. A place without a token yet gets its full time from now on.
+-- The outbox: today's and what a dead owner left.
 local outbox, members = {}, call('ZRANGE', OUTBOX, 0, 499, 'WITHSCORES')
 for i = 1, #members, 2 do
     local place = members[i]
-    if call('HEXISTS', ENTRIES, place) == 0 then
-        call('ZADD', ACTIVE, 'GT', math.floor(now / 1000) + ttl, place)
-    end
     local raw, expiry = call('HGET', PLACES, place), tonumber(call('ZSCORE', ACTIVE, place) or nil) or math.floor(now / 1000) + ttl
     outbox[#outbox + 1] = place
     outbox[#outbox + 1] = tonumber(members[i + 1])
     outbox[#outbox + 1] = raw and unpack_place(raw).user or ''
-    outbox[#outbox + 1] = expiry - ttl
+    outbox[#outbox + 1] = math.min(expiry - ttl, math.floor(now / 1000)) -- TTL may have become shorter meanwhile
     outbox[#outbox + 1] = expiry
 end
 if #members == 1000 then more = 1 end

@@ -7,6 +7,7 @@
 -- clear: everybody waiting now is let go by the next ticks. delete: config goes, a tombstone stays for 24 h.
 -- Gives {ok, version, epoch, servers that have connections here}, {conflict, version}, {in-use, waiting}, none.
 local operation, expected, force = ARGV[1], ARGV[2], ARGV[3]
+if #ARGV < 6 or #ARGV % 2 ~= 0 then return redis.error_reply('ERR arguments of configure') end
 local version = tonumber(call('HGET', CONFIG, 'version') or nil)
 local exists = version and epoch and phase ~= 'deleted'
 local waiting = call('ZCARD', WAITING) + call('ZCARD', LOBBY) + call('ZCARD', OUTBOX)
@@ -42,7 +43,8 @@ if operation ~= 'delete' then
         if ARGV[i + 1] == '' then call('HDEL', CONFIG, ARGV[i]) else call('HSET', CONFIG, ARGV[i], ARGV[i + 1]) end
     end
     call('HSET', CONFIG, 'version', version)
-    call('HSET', STATE, 'dirty', 1, 'announced', 0) -- so the next announcement makes every gateway fetch a picture
+    -- A rev that nobody announced: the next announcement makes every gateway fetch a picture, and so does the sweep.
+    call('HSET', STATE, 'dirty', 1, 'rev', operation == 'create' and 1 or rev + 1)
     call('PERSIST', STATE)
 end
 call('XADD', AUDIT, 'MINID', '~', now - (tonumber(call('HGET', CONFIG, 'admissionsDays') or nil) or 30) * 86400000, '*', 'actor', ARGV[4],

@@ -11,10 +11,11 @@ render() {
     i=0
     for key in $keys; do
         i=$((i + 1))
-        printf 'local %s = KEYS[%d]\n' "$(echo "$key" | tr a-z A-Z)" $i
+        printf 'local %s = KEYS[%d]\n' "$(echo "$key" | tr '[:lower:]' '[:upper:]')" $i
     done
     grep -q '^-- prelude: none' "$file" || grep -v '^ *--' "$here/prelude.lua"
-    for piece in $(sed -n 's/^-- with: //p' "$file"); do grep -v '^ *--' "$here/$piece.lua"; done
+    pieces=$(sed -n 's/^-- with: //p' "$file")
+    for piece in $pieces; do grep -v '^ *--' "$here/$piece.lua"; done
     sed 1d "$file" | grep -v '^ *--'
 }
 if [ "${1:-}" = --lua ]; then

@@ -12,6 +12,7 @@ if not epoch then return {'none'} end
 if lost(tonumber(ARGV[6]), tonumber(ARGV[7])) then return {'lost'} end
 if phase == 'deleted' then return {'deleted'} end
 local c = call('HMGET', CONFIG, 'status', 'perUser', 'rejoin', 'maxWaiting', 'startsAt', 'endsAt', 'graceMs', 'virtual')
+if mode == 'virtual' and c[8] ~= 'true' then return {'not-virtual'} end
 local per_user, rejoin = c[2] or 'newest', c[3] or 'keep'
 local mapped = user ~= '' and per_user ~= 'many'
 if mapped then
@@ -31,7 +32,6 @@ if phase == 'restoring' then return {'unavailable'} end
 if c[1] == 'closed' or (c[6] and now >= tonumber(c[6])) then return {'closed'} end
 if phase == 'sold-out' then return {'sold-out'} end
 if c[5] and now < tonumber(c[5]) then return {'not-started', c[5]} end
-if mode == 'virtual' and c[8] ~= 'true' then return {'not-virtual'} end
 local waiting, most = call('ZCARD', WAITING), tonumber(c[4]) or 0
 if most > 0 and waiting >= most then return {'line-full'} end
 if call('HEXISTS', PLACES, place) == 1 then return redis.error_reply('ERR place exists') end

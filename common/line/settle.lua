@@ -3,6 +3,7 @@
 -- Stores the entry tokens of admitted places. Never overwrites: whoever repeats it gets the stored token, byte for byte.
 -- ARGV: place, token, place, token, …
 -- Gives place, token, server ('' = no connection just now), … for those in the outbox. Or none.
+if #ARGV % 2 ~= 0 then return redis.error_reply('ERR a place without a token') end
 if not epoch then return {'none'} end
 call('ZCARD', OUTBOX) call('HLEN', ENTRIES) call('HLEN', PLACES)
 local settled = {}

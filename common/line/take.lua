@@ -1,6 +1,6 @@
 -- A piece shared by join and resume, put behind the prelude where a script says "-- with: take".
 -- Gives PLACE (its value RAW) to a connection. EXPECT ~= '': only if conn is still EXPECT, and nothing but the server
--- changes. Modes: stream, poll.
+-- changes. Modes: stream, poll, virtual: nobody but a virtual place does without a connection and without a deadline.
 local function take(place, raw, server, conn, mode, expect)
     local p = unpack_place(raw)
     local token = call('HGET', ENTRIES, place)
@@ -13,7 +13,7 @@ local function take(place, raw, server, conn, mode, expect)
     local served = call('HEXISTS', SERVERS, server)
     local grace = tonumber(call('HGET', CONFIG, 'graceMs')) or 300000
     local before, generation = p.server, p.gen
-    if ticket and mode == 'poll' then
+    if ticket and mode ~= 'stream' and p.kind ~= 'v' then
         call('ZADD', PARKED, line_clock(180000) + math.max(grace, SHORT_GRACE), place)
     else
         call('ZREM', PARKED, place)

@@ -114,7 +114,7 @@ static bool is_too_long(const struct redis *redis, size_t argc, const struct tex
 static enum err start(struct redis *redis, const struct redis_script *script, size_t argc, const struct text *argv,
                       uint32_t timeout_ms, redis_callback *callback, void *data)
 {
-    CHECK(callback && argc <= ARGUMENTS_MAX && !redis->channel);
+    CHECK(argc <= ARGUMENTS_MAX && !redis->channel);
     if (redis->state != SESSION_UP)
         return ERR_UNSENT;
     if (is_too_long(redis, argc, argv))

@@ -125,7 +125,8 @@ static void call_back(struct redis *redis, struct redis_request *request, enum e
     const struct redis_hooks *hooks = &redis->settings.hooks;
     if (hooks->on_done)
         hooks->on_done(hooks->data, request->command, err, clock_mono_ns() - request->start_ns);
-    request->callback(request->data, err, reply);
+    if (request->callback)
+        request->callback(request->data, err, reply);
     redis_request_destroy(request);
 }
 

@@ -101,7 +101,7 @@ static void what_follows_the_last_chunk_is_the_next_request(void **state)
 static void a_chunked_body_may_have_65536_bytes(void **state)
 {
     struct chunks chunks;
-    enum refusal refusal;
+    enum http_refusal refusal;
     (void)state;
     chunks_init(&chunks);
     assert_int_equal(chunks_step(&chunks, "10000\r\n", 7, &refusal), 7);

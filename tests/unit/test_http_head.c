@@ -139,7 +139,7 @@ static void the_checker_says_the_same_however_the_bytes_are_cut(void **state)
         for (size_t cut = 0; cut <= samples[i].len; cut++) {
             struct head head;
             enum head_state verdict = check(&head, &samples[i], cut);
-            int status = verdict == HEAD_REFUSED ? refusal_row(head.refusal)->status : 0;
+            int status = verdict == HEAD_REFUSED ? http_refusal_row(head.refusal)->status : 0;
             if (status != samples[i].status || verdict == HEAD_MORE)
                 fail_msg("sample %zu cut at %zu: %d instead of %d: %s", i, cut, status, samples[i].status,
                          samples[i].bytes);
@@ -189,7 +189,7 @@ static void the_server_says_the_same_however_the_bytes_are_cut(void **state)
 
 /* ---- Limits ---- */
 
-static enum refusal verdict(const struct buf *bytes)
+static enum http_refusal verdict(const struct buf *bytes)
 {
     struct head head;
     head_init(&head);
@@ -244,8 +244,8 @@ static void a_block_may_have_100_fields(void **state)
 static void every_refusal_has_its_row(void **state)
 {
     (void)state;
-    for (enum refusal refusal = REFUSE_NOT + 1; refusal < REFUSAL_COUNT; refusal++) {
-        const struct refusal_row *row = refusal_row(refusal);
+    for (enum http_refusal refusal = REFUSE_NOT + 1; refusal < HTTP_REFUSAL_COUNT; refusal++) {
+        const struct http_refusal_row *row = http_refusal_row(refusal);
         assert_true(row->status >= 400 && row->status < 600);
         assert_true(row->code && row->title && row->detail);
     }

@@ -1,0 +1,119 @@
+#include "common/line/ticket.h"
+
+#include "common/base/buf.h"
+#include "common/base/check.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+/* {"alg":"HS256","typ":"anteroom-ticket+jwt"} */
+#define HEADER_ENCODED "eyJhbGciOiJIUzI1NiIsInR5cCI6ImFudGVyb29tLXRpY2tldCtqd3QifQ"
+#define AUDIENCE "anteroom-gateway"
+#define MAC_LEN 32
+
+static void mac(const struct token_key *key, const char *bytes, size_t len, unsigned char out[MAC_LEN])
+{
+    unsigned int out_len = MAC_LEN;
+    CHECK(HMAC(EVP_sha256(), key->bytes, key->len, (const unsigned char *)bytes, len, out, &out_len) && out_len == MAC_LEN);
+}
+
+static enum err write_claims(const struct ticket *ticket, struct buf *out)
+{
+    enum err err = buf_format(out, "{\"aud\":\"" AUDIENCE "\",\"session\":\"%s\",\"place\":\"%s\",\"epoch\":%" PRIu64
+                                   ",\"ticket\":%" PRIu64 ",\"gen\":%" PRIu32,
+                              ticket->session, ticket->place, ticket->epoch, ticket->number, ticket->gen);
+    if (err == OK && ticket->user[0]) {
+        err = buf_text(out, TEXT(",\"user\":\""));
+        if (err == OK)
+            err = buf_json(out, text_of(ticket->user));
+        if (err == OK)
+            err = buf_text(out, TEXT("\""));
+    }
+    return err == OK ? buf_text(out, TEXT("}")) : err;
+}
+
+enum err token_sign_ticket(const struct token_key *key, const struct ticket *ticket, char *dst, size_t size)
+{
+    struct buf claims;
+    unsigned char signature[MAC_LEN];
+    CHECK(key->alg == TOKEN_HS256);
+    buf_init(&claims, TOKEN_MAX);
+    enum err err = write_claims(ticket, &claims);
+    size_t head = sizeof HEADER_ENCODED - 1, body = BASE64URL_LEN(claims.len), total = head + 1 + body + 1 + BASE64URL_LEN(MAC_LEN);
+    if (err == OK && total >= size)
+        err = ERR_TOO_BIG;
+    if (err == OK) {
+        memcpy(dst, HEADER_ENCODED ".", head + 1);
+        base64url_encode(dst + head + 1, claims.data, claims.len);
+        mac(key, dst, head + 1 + body, signature);
+        dst[head + 1 + body] = '.';
+        base64url_encode(dst + head + body + 2, signature, MAC_LEN);
+        dst[total] = '\0';
+    }
+    buf_finish(&claims);
+    return err;
+}
+
+static bool get_text(const json_t *claims, const char *name, char *dst, size_t size)
+{
+    const json_t *value = json_object_get(claims, name);
+    return json_is_string(value) && strlen(json_string_value(value)) == json_string_length(value) &&
+           text_copy(dst, size, text_of(json_string_value(value))) == OK;
+}
+
+static bool get_number(const json_t *claims, const char *name, int64_t min, int64_t max, uint64_t *out)
+{
+    const json_t *value = json_object_get(claims, name);
+    if (!json_is_integer(value) || json_integer_value(value) < min || json_integer_value(value) > max)
+        return false;
+    *out = (uint64_t)json_integer_value(value);
+    return true;
+}
+
+static bool read_claims(const json_t *claims, struct ticket *ticket)
+{
+    char audience[sizeof AUDIENCE + 1];
+    uint64_t gen;
+    if (!get_text(claims, "aud", audience, sizeof audience) || strcmp(audience, AUDIENCE) != 0)
+        return false;
+    if (!get_text(claims, "session", ticket->session, sizeof ticket->session) ||
+        !get_text(claims, "place", ticket->place, sizeof ticket->place) ||
+        !get_number(claims, "epoch", 1, (int64_t)1 << 53, &ticket->epoch) ||
+        !get_number(claims, "ticket", 0, (int64_t)1 << 53, &ticket->number) || !get_number(claims, "gen", 1, UINT32_MAX, &gen))
+        return false;
+    if (json_object_get(claims, "user") && !get_text(claims, "user", ticket->user, sizeof ticket->user))
+        return false;
+    ticket->gen = (uint32_t)gen;
+    return session_id_valid(text_of(ticket->session)) && place_id_valid(text_of(ticket->place));
+}
+
+/* The one header we write is the one header we take: no algorithm to confuse. */
+static bool signature_holds(const struct token_key *key, struct text token, struct text *claims)
+{
+    unsigned char wanted[MAC_LEN], given[MAC_LEN + 1];
+    struct text rest = token, head, signature;
+    size_t len;
+    if (!text_next(&rest, '.', &head) || !text_next(&rest, '.', claims) || !text_next(&rest, '.', &signature) || rest.at ||
+        !text_is(head, HEADER_ENCODED) || base64url_decode(given, sizeof given, signature, &len) != OK || len != MAC_LEN)
+        return false;
+    mac(key, token.at, head.len + 1 + claims->len, wanted);
+    return text_equal_secret((struct text){(const char *)given, MAC_LEN}, (struct text){(const char *)wanted, MAC_LEN});
+}
+
+enum err token_verify_ticket(const struct token_key *key, struct text token, struct ticket *ticket)
+{
+    uint8_t bytes[TOKEN_MAX];
+    struct text part;
+    size_t len;
+    CHECK(key->alg == TOKEN_HS256);
+    *ticket = (struct ticket){.epoch = 0};
+    if (token.len >= TOKEN_MAX || !signature_holds(key, token, &part) ||
+        base64url_decode(bytes, sizeof bytes, part, &len) != OK)
+        return ERR_DENIED;
+    json_t *claims = json_loadb((const char *)bytes, len, JSON_REJECT_DUPLICATES, NULL);
+    bool good = claims && read_claims(claims, ticket);
+    json_decref(claims);
+    return good ? OK : ERR_DENIED;
+}

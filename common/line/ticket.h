@@ -1,0 +1,25 @@
+/** The resume ticket: what a visitor shows to have the place back, through any gateway. An HS256 JWT of type
+ *  anteroom-ticket+jwt (RFC 7515, RFC 7519). libjwt writes and accepts no type but "JWT", so this codec is our own. */
+#ifndef ANTEROOM_LINE_TICKET_H
+#define ANTEROOM_LINE_TICKET_H
+
+#include "common/line/key.h"
+#include "common/line/keyspace.h"
+
+#include <stdint.h>
+
+#define TOKEN_MAX 2048
+#define USER_ID_MAX 128
+
+/** USER is "" where the place is the user. */
+struct ticket {
+    char session[SESSION_ID_MAX + 1], place[PLACE_ID_LEN + 1], user[USER_ID_MAX + 1];
+    uint64_t epoch, number;
+    uint32_t gen;
+};
+
+MUST_CHECK enum err token_sign_ticket(const struct token_key *key, const struct ticket *ticket, char *dst, size_t size);
+/** ERR_DENIED: not ours, altered, or of another kind. */
+MUST_CHECK enum err token_verify_ticket(const struct token_key *key, struct text token, struct ticket *ticket);
+
+#endif

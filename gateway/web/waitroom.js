@@ -1,0 +1,70 @@
+// The waiting page: one EventSource, the place kept in sessionStorage for a reload.
+'use strict';
+(() => {
+  const session = location.pathname.split('/')[2];
+  const key = 'anteroom:' + session;
+  const at = (id) => document.getElementById(id);
+  const say = (text) => { at('note').textContent = text; };
+  let source, ticket = sessionStorage.getItem(key) || '';
+
+  const keep = (event) => {
+    if (!event.lastEventId) return;
+    ticket = event.lastEventId.replace(/\.e$/, '');
+    if (ticket) sessionStorage.setItem(key, ticket);
+  };
+  const stop = (caption, text) => {
+    source.close();
+    sessionStorage.removeItem(key);
+    at('caption').textContent = caption;
+    at('leave').hidden = true;
+    at('progress').hidden = true;
+    say(text);
+  };
+  const minutes = (seconds) => seconds === null ? '–' : seconds < 60 ? seconds + ' s' : Math.ceil(seconds / 60) + ' min';
+  const show = (state) => {
+    at('caption').textContent = state.status === 'PAUSED' ? 'The line is paused' : 'You are in line';
+    at('position').textContent = state.position.toLocaleString();
+    at('ahead').textContent = state.ahead.toLocaleString();
+    at('behind').textContent = state.behind.toLocaleString();
+    at('eta').textContent = minutes(state.etaSeconds);
+    at('progress').value = state.progress;
+    document.title = '#' + state.position + ' – Waiting room';
+  };
+  const go = (entry) => {
+    if (!entry.entryUrl) return;
+    if (entry.entryMethod !== 'post') {
+      location.replace(entry.entryUrl + '#anteroom_token=' + entry.token);
+      return;
+    }
+    const form = document.createElement('form');
+    const field = document.createElement('input');
+    form.method = 'post';
+    form.action = entry.entryUrl;
+    field.type = 'hidden';
+    field.name = 'anteroom_token';
+    field.value = entry.token;
+    form.append(field);
+    document.body.append(form);
+    form.submit();
+  };
+  const closed = { 'sold-out': 'Sold out.', closed: 'The line was closed.', cleared: 'The line was emptied by the operator.',
+    evicted: 'Your place was taken back by the operator.', expired: 'Your place was not claimed in time.', left: 'You left the line.' };
+
+  source = new EventSource('/api/queue/stream?sessionId=' + encodeURIComponent(session) + (ticket ? '&ticket=' + ticket : ''));
+  source.addEventListener('waiting-state', (event) => { keep(event); show(JSON.parse(event.data)); say(''); });
+  source.addEventListener('entry', (event) => {
+    const entry = JSON.parse(event.data);
+    at('position').textContent = '✓';
+    stop('It is your turn', entry.entryUrl ? 'Taking you there…' : 'Your entry token: ' + entry.token);
+    go(entry);
+  });
+  source.addEventListener('closed', (event) => stop('Not waiting', closed[JSON.parse(event.data).reason] || 'The line ended.'));
+  source.addEventListener('superseded', () => stop('Open elsewhere', 'Your place moved to another window.'));
+  source.addEventListener('refused', (event) => stop('Not waiting', JSON.parse(event.data).detail));
+  source.addEventListener('unavailable', (event) => say(JSON.parse(event.data).detail + ' This page tries again by itself.'));
+  source.addEventListener('error', () => { if (source.readyState === EventSource.CONNECTING) say('Reconnecting… your place is kept.'); });
+  at('leave').addEventListener('click', () => {
+    if (ticket) navigator.sendBeacon('/api/queue/leave?ticket=' + ticket);
+    stop('Not waiting', 'You left the line.');
+  });
+})();
