@@ -95,6 +95,11 @@ $(B)/unit/%: $(O)/tests/unit/%.o $(call obj,$(wildcard tests/support/*.c) $(GATE
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(DEP_LIBS) -lcmocka
 
+$(B)/bench/%: $(O)/tests/bench/%.o
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS_ALL) $(LDFLAGS) -o $@ $^
+BENCH_PROGRAMS := $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*.c))
+
 .PHONY: unit-programs
 unit-programs: $(TEST_PROGRAMS)
 .SECONDARY:
@@ -111,7 +116,7 @@ demo: ## the whole system on this machine
 	deploy/demo
 test: ## all tests
 	tests/run
-bench: all ## the figures of docs/benchmarks.md
+bench: all $(BENCH_PROGRAMS) ## the figures of docs/benchmarks.md
 	tests/bench/run
 clean: ## removes what was built (not build/llhttp)
 	rm -rf build/obj build/asan build/tsan build/debug build/coverage build/anteroom-*

@@ -21,7 +21,11 @@ if phase == 'deleted' then return {'deleted'} end
 if known_epoch > epoch or (known_epoch == epoch and known_rev > rev) then return {'lost'} end -- rule: lost
 local o = call('HMGET', STATE, 'owner', 'owner_until', 'tokens', 'refilled', 'admitted', 'announced', 'dirty', 'run', 'cleared')
 local owner_until = math.min(tonumber(o[2]) or 0, now + lease)
-if o[1] and o[1] ~= me and owner_until > now then return {'fenced', owner_until - now, o[1]} end -- rule: lease
+if o[1] and o[1] ~= me and owner_until > now then -- rule: lease
+    -- Kept where the clock stepped back: else a dead owner's lease would last as long as the step.
+    if tonumber(o[2]) > owner_until then call('HSET', STATE, 'owner_until', owner_until) end
+    return {'fenced', owner_until - now, o[1]}
+end
 local c = call('HMGET', CONFIG, 'batch', 'intervalMs', 'activeLimit', 'stock', 'tokenTtlSeconds', 'status', 'startsAt', 'endsAt',
                'perUser', 'rejoin', 'admissionsDays')
 local batch, interval, limit = tonumber(c[1]), tonumber(c[2]), tonumber(c[3]) or 0
@@ -116,7 +120,7 @@ if closing ~= '' then
         depart(chunk[i], raw and unpack_place(raw).user or '', tonumber(chunk[i + 1]))
     end
     local whole = #chunk < 1000
-    if #chunk == 0 then closing = '' end
+    if #chunk == 0 then closing = '' else closing_tail = tonumber(chunk[#chunk]) end -- only they are told
     if not whole then allowed, more = 0, 1 end -- or those still to be let go would be admitted
     if o[9] and whole then call('HDEL', STATE, 'cleared') end
 end

@@ -185,7 +185,7 @@ bool departed_next(struct text *rest, uint64_t *last, uint64_t *ticket, bool *ba
 {
     struct text part;
     int64_t value;
-    *bad = false;
+    *bad = rest->at && rest->len == 0 && *last > 0; /* a comma with nothing behind it */
     if (rest->len == 0 || !text_next(rest, ',', &part))
         return false;
     bool gap = part.len > 0 && part.at[0] == '+';

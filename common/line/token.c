@@ -115,10 +115,9 @@ static bool user_allowed(jwt_t *jwt, const struct user_rules *rules, int64_t now
     int64_t exp, nbf;
     if (!get_number(jwt, "exp", 0, &exp) || exp + rules->leeway_s <= now_s)
         return false;
-    char *nbf_text = jwt_get_grants_json(jwt, "nbf");
-    bool has_nbf = nbf_text != NULL;
-    free(nbf_text);
-    if (has_nbf && (!get_number(jwt, "nbf", 0, &nbf) || nbf - rules->leeway_s > now_s))
+    errno = 0;
+    nbf = jwt_get_grant_int(jwt, "nbf");
+    if (errno != ENOENT && (errno != 0 || nbf - rules->leeway_s > now_s)) /* absent is fine, anything but a number is not */
         return false;
     if (rules->issuer[0] && (!get_text(jwt, "iss", issuer, sizeof issuer) || strcmp(issuer, rules->issuer) != 0))
         return false;

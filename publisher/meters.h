@@ -1,0 +1,44 @@
+/** The publisher's metrics: one table. No label holds a user, a place, an address or an unknown session id. */
+#ifndef ANTEROOM_PUBLISHER_METERS_H
+#define ANTEROOM_PUBLISHER_METERS_H
+
+#include "common/base/metrics.h"
+#include "common/base/text.h"
+#include "publisher/admission.h"
+
+enum publisher_meter {
+    METER_BUILD_INFO,
+    METER_CPU_SECONDS,
+    METER_RESIDENT_BYTES,
+    METER_OPEN_FDS,
+    METER_MAX_FDS,
+    METER_START_TIME,
+    METER_REDIS_UP,
+    METER_REDIS_COMMANDS,
+    METER_REDIS_DURATION,
+    METER_LOOP_LAG,
+    METER_CLOCK_DIFFERENCE,
+    METER_WAITING,
+    METER_PARKED,
+    METER_ACTIVE,
+    METER_STOCK_LEFT,
+    METER_ETA,
+    METER_ADMITTED,
+    METER_DEPARTED,
+    METER_HELD,
+    METER_OWNER,
+    METER_TICK_DURATION,
+    METER_TICK_LATE,
+    METER_SERVERS,
+    METER_REDIS_MEMORY,
+    METER_REDIS_MEMORY_MAX,
+    METER_COUNT,
+};
+
+MUST_CHECK enum err publisher_meters_create(struct metrics **metrics);
+/** What a tick of a session we own found. RATE: admissions a second, 0 = unknown. */
+void publisher_meters_session(struct metrics *metrics, const char *session, const struct admission *admission, double rate);
+/** The session is another publisher's: only session_owner stays, at 0. */
+void publisher_meters_fenced(struct metrics *metrics, const char *session);
+
+#endif

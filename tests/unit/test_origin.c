@@ -1,0 +1,40 @@
+#include "gateway/origin.h"
+#include "tests/support/unit.h"
+
+static void each_combination_of_headers_has_its_verdict(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *method, *origin, *site, *mode, *public_url;
+        enum origin_verdict verdict;
+    } rows[] = {
+        {"GET", NULL, NULL, NULL, "", ORIGIN_SAME}, /* apps, curl */
+        {"GET", NULL, "same-origin", "cors", "", ORIGIN_SAME},
+        {"GET", NULL, "none", "navigate", "", ORIGIN_NAVIGATE},
+        {"GET", NULL, "cross-site", "navigate", "", ORIGIN_NAVIGATE},
+        {"GET", NULL, "cross-site", "no-cors", "", ORIGIN_REFUSED},
+        {"GET", NULL, "same-site", "no-cors", "", ORIGIN_REFUSED},
+        {"POST", "null", "cross-site", "cors", "", ORIGIN_REFUSED},
+        {"POST", "https://queue.example", "same-origin", "cors", "", ORIGIN_SAME},
+        {"POST", "http://queue.example", NULL, NULL, "", ORIGIN_SAME},
+        {"POST", "https://queue.example.evil", NULL, NULL, "", ORIGIN_REFUSED},
+        {"POST", "https://evil.example", "cross-site", "cors", "", ORIGIN_REFUSED},
+        {"POST", "https://shop.example", "same-site", "cors", "", ORIGIN_ALLOWED},
+        {"POST", "http://shop.example", NULL, NULL, "", ORIGIN_REFUSED},
+        {"POST", "https://shop.example:444", NULL, NULL, "", ORIGIN_REFUSED},
+        {"POST", "https://queue.example", NULL, NULL, "https://other.example", ORIGIN_REFUSED},
+        {"POST", "https://other.example", NULL, NULL, "https://other.example", ORIGIN_SAME},
+        {"POST", "", NULL, NULL, "", ORIGIN_REFUSED},
+    };
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        struct origin_facts facts = {text_of(rows[i].method), text_of(rows[i].origin), text_of(rows[i].site), text_of(rows[i].mode),
+                                     TEXT("queue.example"), text_of(rows[i].public_url), TEXT("https://app.example, https://shop.example")};
+        assert_int_equal(origin_judge(&facts), rows[i].verdict);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_combination_of_headers_has_its_verdict)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
