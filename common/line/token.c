@@ -63,8 +63,20 @@ static bool looks_like_jwt(struct text token)
     return parts == 3;
 }
 
-/* The signature checked with exactly the key's algorithm; NULL when it does not hold. */
-static jwt_t *verified(const struct token_key *key, struct text token)
+/* The claims as they were signed. libjwt's own readers take a string for the number 0, so they are not used. */
+static json_t *payload_of(struct text token)
+{
+    struct text rest = token, part;
+    uint8_t bytes[TOKEN_MAX];
+    size_t len;
+    if (!text_next(&rest, '.', &part) || !text_next(&rest, '.', &part) ||
+        base64url_decode(bytes, sizeof bytes, part, &len) != OK)
+        return NULL;
+    return json_loadb((const char *)bytes, len, JSON_REJECT_DUPLICATES, NULL);
+}
+
+/* The claims, where the signature holds with exactly the key's algorithm; else NULL. */
+static json_t *verified(const struct token_key *key, struct text token)
 {
     char copy[TOKEN_MAX];
     jwt_t *jwt = NULL;
@@ -72,67 +84,44 @@ static jwt_t *verified(const struct token_key *key, struct text token)
         return NULL;
     if (jwt_decode(&jwt, copy, key->bytes, key->len) != 0)
         return NULL;
-    if (jwt_get_alg(jwt) != jwt_algs[key->alg]) {
-        jwt_free(jwt);
-        return NULL;
-    }
-    return jwt;
+    bool right = jwt_get_alg(jwt) == jwt_algs[key->alg];
+    jwt_free(jwt);
+    return right ? payload_of(token) : NULL;
 }
 
-static bool get_number(jwt_t *jwt, const char *name, int64_t min, int64_t *out)
+static bool audience_holds(const json_t *aud, const char *wanted)
 {
-    errno = 0;
-    long value = jwt_get_grant_int(jwt, name);
-    if (errno != 0 || value < min)
-        return false;
-    *out = value;
-    return true;
-}
-
-static bool get_text(jwt_t *jwt, const char *name, char *dst, size_t size)
-{
-    errno = 0;
-    const char *value = jwt_get_grant(jwt, name);
-    return value && errno == 0 && text_copy(dst, size, text_of(value)) == OK;
-}
-
-static bool audience_holds(jwt_t *jwt, const char *wanted)
-{
-    char *text = jwt_get_grants_json(jwt, "aud");
-    json_t *aud = text ? json_loads(text, JSON_DECODE_ANY, NULL) : NULL;
-    free(text);
     bool holds = json_is_string(aud) && strcmp(json_string_value(aud), wanted) == 0;
-    size_t i;
-    json_t *one;
-    json_array_foreach(aud, i, one) holds = holds || (json_is_string(one) && strcmp(json_string_value(one), wanted) == 0);
-    json_decref(aud);
+    for (size_t i = 0; i < json_array_size(aud); i++) {
+        const char *one = json_string_value(json_array_get(aud, i));
+        holds = holds || (one && strcmp(one, wanted) == 0);
+    }
     return holds;
 }
 
-static bool user_allowed(jwt_t *jwt, const struct user_rules *rules, int64_t now_s)
+static bool user_allowed(const json_t *claims, const struct user_rules *rules, int64_t now_s)
 {
-    char issuer[512];
-    int64_t exp, nbf;
-    if (!get_number(jwt, "exp", 0, &exp) || exp + rules->leeway_s <= now_s)
+    const json_t *exp = json_object_get(claims, "exp"), *nbf = json_object_get(claims, "nbf");
+    const char *issuer = json_string_value(json_object_get(claims, "iss"));
+    if (!json_is_integer(exp) || json_integer_value(exp) <= now_s - rules->leeway_s)
         return false;
-    errno = 0;
-    nbf = jwt_get_grant_int(jwt, "nbf");
-    if (errno != ENOENT && (errno != 0 || nbf - rules->leeway_s > now_s)) /* absent is fine, anything but a number is not */
+    if (nbf && (!json_is_integer(nbf) || json_integer_value(nbf) > now_s + rules->leeway_s))
         return false;
-    if (rules->issuer[0] && (!get_text(jwt, "iss", issuer, sizeof issuer) || strcmp(issuer, rules->issuer) != 0))
+    if (rules->issuer[0] && (!issuer || strcmp(issuer, rules->issuer) != 0))
         return false;
-    return !rules->audience[0] || audience_holds(jwt, rules->audience);
+    return !rules->audience[0] || audience_holds(json_object_get(claims, "aud"), rules->audience);
 }
 
 /* A user id may be a string or a number (many sites' "sub" is a row id). */
-static bool user_read(jwt_t *jwt, const char *claim, char user[USER_ID_MAX + 1])
+static bool user_read(const json_t *value, char user[USER_ID_MAX + 1])
 {
-    int64_t number;
-    if (!get_text(jwt, claim, user, USER_ID_MAX + 1)) {
-        if (!get_number(jwt, claim, 0, &number))
-            return false;
-        snprintf(user, USER_ID_MAX + 1, "%" PRId64, number);
+    if (json_is_integer(value)) {
+        snprintf(user, USER_ID_MAX + 1, "%" PRId64, (int64_t)json_integer_value(value));
+        return true;
     }
+    if (!json_is_string(value) || strlen(json_string_value(value)) != json_string_length(value) ||
+        text_copy(user, USER_ID_MAX + 1, text_of(json_string_value(value))) != OK)
+        return false;
     for (const char *p = user; *p; p++)
         if ((unsigned char)*p < 0x20 || *p == 0x7f)
             return false;
@@ -143,23 +132,15 @@ enum err token_verify_user(const struct token_key *key, struct text token, const
                            char user[USER_ID_MAX + 1])
 {
     user[0] = '\0';
-    jwt_t *jwt = verified(key, token);
-    if (!jwt)
-        return ERR_DENIED;
-    bool good = user_allowed(jwt, rules, now_s) && user_read(jwt, rules->claim, user);
-    jwt_free(jwt);
+    json_t *claims = verified(key, token);
+    bool good = claims && user_allowed(claims, rules, now_s) && user_read(json_object_get(claims, rules->claim), user);
+    json_decref(claims);
     return good ? OK : ERR_DENIED;
 }
 
 enum err token_entry_times(struct text token, int64_t *issued_s, int64_t *expires_s)
 {
-    struct text rest = token, part;
-    uint8_t payload[TOKEN_MAX];
-    size_t len;
-    if (!text_next(&rest, '.', &part) || !text_next(&rest, '.', &part) ||
-        base64url_decode(payload, sizeof payload, part, &len) != OK)
-        return ERR_INVALID;
-    json_t *claims = json_loadb((const char *)payload, len, JSON_REJECT_DUPLICATES, NULL);
+    json_t *claims = payload_of(token);
     json_t *iat = json_object_get(claims, "iat"), *exp = json_object_get(claims, "exp");
     bool good = json_is_integer(iat) && json_is_integer(exp);
     if (good) {

@@ -280,6 +280,15 @@ class Gateway:
             if connection.ticket <= tail:
                 self.end(connection, reason)
 
+    def closed(self, reason, tail):
+        """Everybody up to TAIL was let go, but for those admitted before whose entry may have been lost on its way: asked."""
+        if 'closed unasked' in self.flags:
+            self.close_all(reason, tail)
+            return
+        for connection in list(self.connections.values()):
+            if connection.ticket <= tail:
+                self.look_up(connection, reason)
+
     def take_message(self, message):
         connection = self.connections.get(message.get('place'))
         kind = message['type']
@@ -290,7 +299,7 @@ class Gateway:
         elif kind == 'superseded' and connection and connection.gen <= int(message['gen']):
             self.end(connection, 'superseded')
         elif kind == 'closed' and self.known and int(message['epoch']) == self.known.epoch:
-            self.close_all(message['reason'], int(message['tail']))
+            self.closed(message['reason'], int(message['tail']))
 
     # ---- its stream ----
 
@@ -372,12 +381,12 @@ class Gateway:
         for connection in list(self.connections.values()):
             self.look_up(connection)
 
-    def look_up(self, connection):
+    def look_up(self, connection, reason='expired'):
         if not connection.asked:
             connection.asked = True
-            self.spawn(self.look_up_task(connection))
+            self.spawn(self.look_up_task(connection, reason))
 
-    def look_up_task(self, connection):
+    def look_up_task(self, connection, reason):
         try:
             answer = yield ('resume', connection.place, self.name, connection.conn, 'stream', connection.conn, 0, 0)
         except Unanswered:
@@ -395,6 +404,6 @@ class Gateway:
         elif outcome == 'moved':
             self.end(connection, 'superseded')
         elif outcome in ('gone', 'deleted'):
-            self.end(connection, 'expired')
+            self.end(connection, reason)
 
 
