@@ -6,9 +6,9 @@
 #include "common/base/metrics.h"
 #include "common/http/server.h"
 #include "common/line/line.h"
-#include "common/line/token.h"
 #include "gateway/drain.h"
 #include "gateway/inbox.h"
+#include "gateway/keys.h"
 #include "gateway/limiter.h"
 #include "gateway/membership.h"
 #include "gateway/meters.h"
@@ -27,7 +27,7 @@ struct gateway {
     struct line line;    /* pipelined commands */
     struct redis *block; /* XREADGROUP, one at a time */
     struct http_server *public_server, *metrics_server;
-    struct token_key *ticket_key, *user_key;
+    struct keys keys;
     struct user_rules user_rules;
     struct networks trusted_proxies, limit_exempt;
     bool secure_cookies; /* PUBLIC_URL is https */

@@ -3,10 +3,11 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/version.h"
-#include "common/http/request.h"
+#include "common/redis/target.h"
 #include "gateway/gateway.h"
 #include "gateway/health.h"
 #include "gateway/identity.h"
+#include "gateway/observe.h"
 #include "gateway/pages.h"
 #include "gateway/place.h"
 #include "gateway/polling.h"
@@ -25,6 +26,7 @@ extern char **environ;
 #define SEND_BUFFER_BYTES 8192 /* what a client that never reads can hold in the kernel, about */
 #define CALL_TIMEOUT_MS 3000
 #define EXIT_BAD_CONFIG 2
+#define SIGNALS 3
 
 static const struct route public_routes[] = {
     {"GET", "/api/queue/stream", "stream", 0, subscribe_handle},
@@ -52,33 +54,6 @@ static const struct route metrics_routes[] = {
 };
 
 /* ---- hooks ---- */
-
-static void request_done(void *context, const struct http_done *done)
-{
-    struct gateway *gateway = context;
-    char code[8];
-    bool known = strcmp(done->route, "none") != 0 && strcmp(done->route, "bad") != 0 && strcmp(done->route, "overflow") != 0;
-    struct text method = known ? http_request_method(done->request) : TEXT("other");
-    char word[16];
-    snprintf(code, sizeof code, "%d", done->status);
-    if (text_copy(word, sizeof word, method) != OK)
-        word[0] = '\0';
-    metrics_add(gateway->metrics, METER_HTTP_REQUESTS, 1, done->route, word, code);
-    metrics_observe(gateway->metrics, METER_HTTP_DURATION, (double)done->duration_ns / 1e9, done->route, NULL, NULL);
-    if (strcmp(done->route, "overflow") == 0)
-        metrics_add(gateway->metrics, METER_REFUSALS, 1, "too-many-connections", NULL, NULL);
-    const char *wanted = gateway->options.common.access_log;
-    if (strcmp(wanted, "all") == 0 || (strcmp(wanted, "errors") == 0 && done->status >= 400))
-        log_event(LOG_INFO, "request", LOG_S("route", done->route), LOG_S("method", word), LOG_I("code", done->status),
-                  LOG_F("duration_ms", (double)done->duration_ns / 1e6), LOG_S("request", http_request_id(done->request)));
-}
-
-static void redis_done(void *data, const char *command, enum err err, uint64_t duration_ns)
-{
-    struct gateway *gateway = data;
-    metrics_add(gateway->metrics, METER_REDIS_COMMANDS, 1, command, err == OK ? "ok" : err_text(err), NULL);
-    metrics_observe(gateway->metrics, METER_REDIS_DURATION, (double)duration_ns / 1e9, "commands", NULL, NULL);
-}
 
 static void commands_event(void *data, enum redis_event event, const char *detail)
 {
@@ -116,72 +91,19 @@ static void each_second(uv_timer_t *timer)
     parks_flush(&gateway->parks);
 }
 
-static void term_signal(uv_signal_t *handle, int signum)
+static void on_signal(uv_signal_t *handle, int signum)
 {
-    (void)signum;
-    drain_signal(&((struct gateway *)handle->data)->drain);
+    struct gateway *gateway = handle->data;
+    char why[640];
+    if (signum != SIGHUP)
+        drain_signal(&gateway->drain);
+    else if (keys_load(&gateway->keys, &gateway->options, why, sizeof why) == OK)
+        log_event(LOG_INFO, "keys-read", LOG_S("server", gateway->membership.id));
+    else
+        log_event(LOG_ERROR, "keys-kept", LOG_S("reason", why));
 }
 
 /* ---- making the parts ---- */
-
-static bool load_keys(struct gateway *gateway)
-{
-    struct gateway_options *options = &gateway->options;
-    struct token_key *entry = NULL;
-    enum token_alg entry_alg, user_alg;
-    char why[640];
-    CHECK(token_alg_parse(text_of(options->common.entry_alg), &entry_alg) == OK &&
-          token_alg_parse(text_of(options->user_alg), &user_alg) == OK);
-    bool jwt = strcmp(options->user_auth, "jwt") == 0;
-    if (jwt && (!options->user_key_file[0] || !options->user_audience[0])) {
-        fprintf(stderr, "anteroom-gateway: --user-auth=jwt needs --user-key-file and --user-audience (any: not checked)\n");
-        return false;
-    }
-    if (token_key_load(&gateway->ticket_key, TOKEN_HS256, options->ticket_key_file, NULL, true, why, sizeof why) != OK ||
-        token_key_load(&entry, entry_alg, options->common.entry_key_file, options->common.entry_key_id, false, why, sizeof why) != OK ||
-        (jwt && token_key_load(&gateway->user_key, user_alg, options->user_key_file, NULL, false, why, sizeof why) != OK)) {
-        fprintf(stderr, "anteroom-gateway: %s\n", why);
-        token_key_destroy(entry);
-        return false;
-    }
-    bool same = token_key_same(gateway->ticket_key, entry) ||
-                (jwt && (token_key_same(gateway->user_key, entry) || token_key_same(gateway->user_key, gateway->ticket_key)));
-    token_key_destroy(entry); /* checked now, used by verify and redeem when they come */
-    if (same)
-        fprintf(stderr, "anteroom-gateway: ticket, entry and user keys must differ from each other\n");
-    gateway->user_rules = (struct user_rules){
-        .issuer = options->user_issuer,
-        .audience = strcmp(options->user_audience, "any") == 0 ? "" : options->user_audience,
-        .claim = options->user_claim,
-        .leeway_s = options->user_leeway_s,
-    };
-    if (jwt && !gateway->user_rules.audience[0])
-        log_event(LOG_WARN, "user-audience-any", LOG_S("detail", "user tokens made for any audience are accepted"));
-    return !same;
-}
-
-/* The URL with what comes from files. False: said why on stderr. */
-static bool redis_target(const struct setting *setting, struct redis_url *url)
-{
-    const char *why = "";
-    if (redis_url_parse(url, text_of(setting->redis_url), &why) != OK) {
-        fprintf(stderr, "anteroom-gateway: --redis-url %s\n", why);
-        return false;
-    }
-    if (setting->redis_password_file[0]) {
-        FILE *file = fopen(setting->redis_password_file, "r");
-        if (!file || !fgets(url->password, sizeof url->password, file)) {
-            fprintf(stderr, "anteroom-gateway: --redis-password-file %s cannot be read\n", setting->redis_password_file);
-            if (file)
-                fclose(file);
-            return false;
-        }
-        fclose(file);
-        url->password[strcspn(url->password, "\r\n")] = '\0';
-    }
-    CHECK(text_copy(url->ca_file, sizeof url->ca_file, text_of(setting->redis_ca_file)) == OK);
-    return true;
-}
 
 static enum err connect_redis(struct gateway *gateway, const struct redis_url *url)
 {
@@ -191,7 +113,7 @@ static enum err connect_redis(struct gateway *gateway, const struct redis_url *u
     settings.window = 1024;
     settings.queue_calls_max = 200000;
     settings.queue_bytes_max = 128u << 20;
-    settings.hooks = (struct redis_hooks){.on_event = commands_event, .on_done = redis_done, .data = gateway};
+    settings.hooks = (struct redis_hooks){.on_event = commands_event, .on_done = observe_redis, .data = gateway};
     enum err err = redis_create(&gateway->line.redis, gateway->loop, &settings);
     if (err != OK)
         return err;
@@ -242,7 +164,7 @@ static bool serve(struct gateway *gateway)
     settings.send_buffer_bytes = SEND_BUFFER_BYTES;
     settings.backlog = (int)options->backlog;
     settings.reuseport = options->reuseport;
-    settings.on_done = request_done;
+    settings.on_done = observe_request;
     settings.extra_headers = visitor_headers;
     if (http_server_create(&gateway->public_server, &settings) != OK)
         return false;
@@ -259,13 +181,13 @@ static bool serve(struct gateway *gateway)
            listen_on(gateway->metrics_server, "metrics", options->common.metrics_listen);
 }
 
-static void start_timers(struct gateway *gateway, uv_signal_t signals[2])
+static void start_timers(struct gateway *gateway, uv_signal_t signals[SIGNALS])
 {
-    static const int numbers[2] = {SIGTERM, SIGINT};
-    for (int i = 0; i < 2; i++) {
+    static const int numbers[SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
+    for (int i = 0; i < SIGNALS; i++) {
         uv_signal_init(gateway->loop, &signals[i]);
         signals[i].data = gateway;
-        uv_signal_start(&signals[i], term_signal, numbers[i]);
+        uv_signal_start(&signals[i], on_signal, numbers[i]);
     }
     uv_timer_init(gateway->loop, &gateway->second);
     gateway->second.data = gateway;
@@ -281,7 +203,7 @@ static void set_build_metrics(struct gateway *gateway)
 
 /* ---- taking them apart ---- */
 
-static void take_apart(struct gateway *gateway, uv_signal_t signals[2])
+static void take_apart(struct gateway *gateway, uv_signal_t signals[SIGNALS])
 {
     /* Streams first: their places are parked, by calls that the connection's close then cancels; the publisher does it then. */
     if (gateway->public_server)
@@ -295,7 +217,7 @@ static void take_apart(struct gateway *gateway, uv_signal_t signals[2])
     push_close(&gateway->push);
     drain_close(&gateway->drain);
     uv_close((uv_handle_t *)&gateway->second, NULL);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < SIGNALS; i++)
         uv_close((uv_handle_t *)&signals[i], NULL);
     uv_run(gateway->loop, UV_RUN_DEFAULT);
     parks_finish(&gateway->parks);
@@ -304,13 +226,12 @@ static void take_apart(struct gateway *gateway, uv_signal_t signals[2])
     unclaimed_finish(&gateway->unclaimed);
     limiter_finish(&gateway->limiter);
     metrics_destroy(gateway->metrics);
-    token_key_destroy(gateway->ticket_key);
-    token_key_destroy(gateway->user_key);
+    keys_finish(&gateway->keys);
 }
 
 static int run(struct gateway *gateway, const struct redis_url *url, const char *server_id)
 {
-    uv_signal_t signals[2];
+    uv_signal_t signals[SIGNALS];
     uint32_t count, period_ms;
     bool ready = meters_create(&gateway->metrics, &gateway->meters) == OK;
     CHECK(ready);
@@ -349,31 +270,32 @@ int main(int argc, char **argv)
     struct gateway_options *options = &gateway.options;
     struct redis_url url = {.db = 0};
     uv_loop_t loop;
-    char server_id[SERVER_ID_MAX + 1] = "check";
+    char server_id[SERVER_ID_MAX + 1] = "check", why[640] = "";
     enum option_action action = options_read(&gateway_option_table, argc, argv, environ, ANTEROOM_VERSION, options);
     if (action == OPTION_EXIT_OK || action == OPTION_EXIT_BAD)
         return action == OPTION_EXIT_OK ? 0 : EXIT_BAD_CONFIG;
-    log_setup(strcmp(options->common.log_level, "debug") == 0   ? LOG_DEBUG
-              : strcmp(options->common.log_level, "warn") == 0  ? LOG_WARN
-              : strcmp(options->common.log_level, "error") == 0 ? LOG_ERROR
-                                                                : LOG_INFO,
-              strcmp(options->common.log_format, "json") == 0);
+    setting_apply_log(&options->common);
     signal(SIGPIPE, SIG_IGN);
     CHECK(networks_parse(text_of(options->trusted_proxies), &gateway.trusted_proxies) == OK);
     CHECK(networks_parse(text_of(options->join_limit_exempt), &gateway.limit_exempt) == OK);
     gateway.secure_cookies = text_starts(text_of(options->public_url), "https://");
     CHECK(text_copy(gateway.line.prefix, sizeof gateway.line.prefix, text_of(options->common.key_prefix)) == OK);
     gateway.line.timeout_ms = CALL_TIMEOUT_MS;
-    bool good = load_keys(&gateway) && redis_target(&options->common, &url);
+    bool good = keys_load(&gateway.keys, options, why, sizeof why) == OK &&
+                redis_target(&options->common, &url, why, sizeof why) == OK;
     if (good && action == OPTION_RUN && identity_find(options->server_id, options->imds_url, server_id) != OK) {
-        fprintf(stderr, "anteroom-gateway: --server-id must be 1 to 64 of A-Z a-z 0-9 _ - . and not begin with a dot\n");
+        snprintf(why, sizeof why, "--server-id must be 1 to 64 of A-Z a-z 0-9 _ - . and not begin with a dot");
         good = false;
     }
+    if (!good)
+        fprintf(stderr, "anteroom-gateway: %s\n", why);
     if (!good || action == OPTION_CHECK_CONFIG) {
-        token_key_destroy(gateway.ticket_key);
-        token_key_destroy(gateway.user_key);
+        keys_finish(&gateway.keys);
         return good ? 0 : EXIT_BAD_CONFIG;
     }
+    gateway.user_rules = keys_user_rules(options);
+    if (gateway.keys.user && !gateway.user_rules.audience[0])
+        log_event(LOG_WARN, "user-audience-any", LOG_S("detail", "user tokens made for any audience are accepted"));
     cap_connections(options);
     line_scripts_prepare();
     CHECK(uv_loop_init(&loop) == 0);

@@ -94,7 +94,7 @@ enum err place_ticket(const struct place *place, char *dst, size_t size)
     memcpy(ticket.session, place->session->id, sizeof ticket.session);
     memcpy(ticket.place, place->id, PLACE_ID_LEN);
     snprintf(ticket.user, sizeof ticket.user, "%s", place->user);
-    return token_sign_ticket(place->session->gateway->ticket_key, &ticket, dst, size);
+    return token_sign_ticket(place->session->gateway->keys.ticket, &ticket, dst, size);
 }
 
 /* ---- the stream's owner ---- */

@@ -90,7 +90,7 @@ static bool answer_join(struct arrival *arrival, struct session *session, const 
         memcpy(ticket.session, session->id, sizeof ticket.session);
         memcpy(ticket.user, arrival->visitor.user, sizeof ticket.user);
         memcpy(ticket.place, answer->place.at, PLACE_ID_LEN);
-        if (token_sign_ticket(arrival->gateway->ticket_key, &ticket, token, sizeof token) != OK) {
+        if (token_sign_ticket(arrival->gateway->keys.ticket, &ticket, token, sizeof token) != OK) {
             refuse(arrival->gateway, arrival->request, REFUSAL_UNAVAILABLE, NULL, 0);
             return false;
         }

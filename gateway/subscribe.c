@@ -58,7 +58,7 @@ static bool answer_entered(struct arrival *arrival, struct session *session, con
     }
     entry.admitted_ms = issued_s * 1000;
     if (arrival->visitor.has_ticket &&
-        token_sign_ticket(arrival->gateway->ticket_key, &arrival->visitor.ticket, ticket, sizeof ticket) != OK)
+        token_sign_ticket(arrival->gateway->keys.ticket, &arrival->visitor.ticket, ticket, sizeof ticket) != OK)
         ticket[0] = '\0';
     sse_start(&sse);
     sse_id(&sse, text_of(ticket), true);

@@ -95,10 +95,10 @@ static bool check_user(struct gateway *gateway, struct http_request *request, st
 {
     char room[TOKEN_MAX];
     visitor->user[0] = '\0';
-    if (!gateway->user_key)
+    if (!gateway->keys.user)
         return true;
     struct text token = user_token(gateway, request, room, sizeof room);
-    return token.at && token_verify_user(gateway->user_key, token, &gateway->user_rules, clock_wall_ms() / 1000, visitor->user) == OK;
+    return token.at && token_verify_user(gateway->keys.user, token, &gateway->user_rules, clock_wall_ms() / 1000, visitor->user) == OK;
 }
 
 /* ---- ticket ---- */
@@ -138,7 +138,7 @@ static bool check_ticket(struct gateway *gateway, struct http_request *request, 
     struct text token = ticket_token(gateway, request, visitor, room, sizeof room, &broken);
     if (!token.len)
         return !broken;
-    bool good = token_verify_ticket(gateway->ticket_key, token, &visitor->ticket) == OK &&
+    bool good = token_verify_ticket(gateway->keys.ticket, token, &visitor->ticket) == OK &&
                 (!visitor->session[0] || strcmp(visitor->ticket.session, visitor->session) == 0) &&
                 strcmp(visitor->ticket.user, visitor->user) == 0;
     visitor->has_ticket = good;

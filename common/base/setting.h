@@ -12,6 +12,8 @@ struct setting {
 };
 
 const char *setting_check_prefix(const char *value);
+/** Level and format of the log. */
+void setting_apply_log(const struct setting *setting);
 
 #define SETTING(field) offsetof(struct setting, field)
 #define SETTING_ROWS(metrics_default)                                                                                  \

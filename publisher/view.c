@@ -1,0 +1,172 @@
+#include "publisher/view.h"
+
+#include "common/base/check.h"
+#include "common/line/config.h"
+#include "publisher/publisher.h"
+
+#include <stdlib.h>
+
+struct views;
+
+/* What is counted, by the key's name. */
+static const char *const counted[] = {"waiting", "lobby", "parked", "active"};
+#define COUNTED (sizeof counted / sizeof counted[0])
+
+/* Fields of the state, in the order they are asked for and shown. */
+static const char *const fields[] = {"admitted", "head", "tail", "phase", "epoch", "rev", "owner"};
+#define FIELDS (sizeof fields / sizeof fields[0])
+
+struct view {
+    struct views *views;
+    char session[SESSION_ID_MAX + 1];
+    json_t *config, *state; /* NULL: no such session */
+    int64_t version;
+    struct count {
+        struct view *view;
+        int64_t value;
+    } counts[COUNTED];
+};
+
+struct views {
+    struct publisher *publisher;
+    view_callback *callback;
+    void *data;
+    enum err err; /* the first that failed */
+    size_t unanswered, count;
+    struct view items[];
+};
+
+/* NULL values (no memory) make json_object_set_new fail; such an object is shown incomplete, which only readers see. */
+static void put(json_t *object, const char *name, json_t *value)
+{
+    json_object_set_new(object, name, value ? value : json_null());
+}
+
+static json_t *live_json(const struct view *view)
+{
+    const struct owner *owner = catalog_find(&view->views->publisher->catalog, text_of(view->session));
+    bool owned = owner && owner->owned;
+    json_t *live = json_object();
+    for (size_t i = 0; i < COUNTED; i++)
+        put(live, counted[i], json_integer(view->counts[i].value));
+    json_object_update(live, view->state);
+    put(live, "held", owned && owner->held[0] ? json_string(owner->held) : NULL);
+    put(live, "ratePerSecond", owned && rate_value(&owner->rate) > 0 ? json_real(rate_value(&owner->rate)) : NULL);
+    return live;
+}
+
+static json_t *view_json(const struct view *view)
+{
+    if (!view->config || !view->state)
+        return json_null();
+    json_t *object = json_object();
+    put(object, "sessionId", json_string(view->session));
+    json_object_update(object, view->config);
+    put(object, "version", json_integer(view->version));
+    put(object, "live", live_json(view));
+    return object;
+}
+
+static void views_free(struct views *views)
+{
+    for (size_t i = 0; i < views->count; i++) {
+        json_decref(views->items[i].config);
+        json_decref(views->items[i].state);
+    }
+    free(views);
+}
+
+static void answered(struct views *views, enum err err)
+{
+    if (err != OK && views->err == OK)
+        views->err = err;
+    if (--views->unanswered > 0)
+        return;
+    json_t *items = views->err == OK ? json_array() : NULL;
+    for (size_t i = 0; items && i < views->count; i++)
+        json_array_append_new(items, view_json(&views->items[i]));
+    views->callback(views->data, views->err == OK && !items ? ERR_NOMEM : views->err, items);
+    views_free(views);
+}
+
+static void config_answered(void *data, enum err err, const struct redis_reply *reply)
+{
+    struct view *view = data;
+    if (err == OK && config_version(reply) > 0) {
+        view->config = config_json(reply);
+        view->version = config_version(reply);
+    }
+    answered(view->views, err);
+}
+
+static void state_answered(void *data, enum err err, const struct redis_reply *reply)
+{
+    struct view *view = data;
+    view->state = err == OK && reply_text(reply_at(reply, 3)).at ? json_object() : NULL;
+    for (size_t i = 0; view->state && i < FIELDS; i++) {
+        const struct redis_reply *field = reply_at(reply, i);
+        struct text text = reply_text(field);
+        int64_t number = reply_int(field, -1);
+        bool is_text = i == 3 || i == 6;
+        put(view->state, fields[i], !text.at ? NULL : is_text ? json_stringn(text.at, text.len) : json_integer(number));
+    }
+    answered(view->views, err);
+}
+
+static void count_answered(void *data, enum err err, const struct redis_reply *reply)
+{
+    struct count *count = data;
+    count->value = reply_int(reply, 0);
+    answered(count->view->views, err);
+}
+
+static void ask(struct views *views, size_t count, const struct text *args, redis_callback *callback, void *data)
+{
+    enum err err = views->err == OK ? line_command(&views->publisher->line, count, args, callback, data) : views->err;
+    if (err == OK)
+        views->unanswered++;
+    else
+        views->err = err;
+}
+
+static void view_ask(struct view *view)
+{
+    struct views *views = view->views;
+    const char *prefix = views->publisher->line.prefix;
+    struct text session = text_of(view->session), args[2 + FIELDS];
+    char key[KEY_SIZE];
+    args[0] = TEXT("HGETALL");
+    args[1] = key_session(key, prefix, session, TEXT("config"));
+    ask(views, 2, args, config_answered, view);
+    args[0] = TEXT("HMGET");
+    args[1] = key_session(key, prefix, session, TEXT("state"));
+    for (size_t i = 0; i < FIELDS; i++)
+        args[2 + i] = text_of(fields[i]);
+    ask(views, 2 + FIELDS, args, state_answered, view);
+    args[0] = TEXT("ZCARD");
+    for (size_t i = 0; i < COUNTED; i++) {
+        args[1] = key_session(key, prefix, session, text_of(counted[i]));
+        view->counts[i].view = view;
+        ask(views, 2, args, count_answered, &view->counts[i]);
+    }
+}
+
+enum err view_fetch(struct publisher *publisher, const struct text *sessions, size_t count, view_callback *callback, void *data)
+{
+    struct views *views = calloc(1, sizeof *views + count * sizeof views->items[0]);
+    CHECK(count > 0);
+    if (!views)
+        return ERR_NOMEM;
+    *views = (struct views){.publisher = publisher, .callback = callback, .data = data, .count = count};
+    for (size_t i = 0; i < count; i++) {
+        struct view *view = &views->items[i];
+        view->views = views;
+        CHECK(text_copy(view->session, sizeof view->session, sessions[i]) == OK);
+        view_ask(view);
+    }
+    if (views->unanswered > 0)
+        return OK;
+    enum err err = views->err;
+    views_free(views);
+    return err;
+}
