@@ -150,6 +150,10 @@ void membership_leave(struct membership *membership, redis_callback *done, void 
     struct text remove[] = {TEXT("ZREM"), key_global(key, line->prefix, "servers"), membership_name(membership)};
     if (membership->joined && line_command(line, 3, remove, NULL, NULL) != OK)
         log_event(LOG_WARN, "leave-unwritten", LOG_S("server", membership->id));
+    /* Every place here is parked by now, and tokens wait in Redis: what is left in the stream tells nobody anything. */
+    struct text drop[] = {TEXT("DEL"), key_server(key, line->prefix, text_of(membership->id), "stream")};
+    if (membership->joined && line_command(line, 2, drop, NULL, NULL) != OK)
+        log_event(LOG_WARN, "stream-left", LOG_S("server", membership->id));
     struct text keys[] = {key_server(key, line->prefix, text_of(membership->id), "lock")};
     struct text args[] = {text_of(membership->boot)};
     membership->joined = false;

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 struct http_request;
+struct http_server;
 struct publisher;
 
 /** Listens on ADMIN_LISTEN. False: said why on stderr. */

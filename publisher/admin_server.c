@@ -10,37 +10,28 @@
 #include <stdlib.h>
 
 /** SERVERS ──► LAG (all streams at once) ──► (end) */
-struct listing {
+struct servers_op {
     struct admin_op op;
     json_t *items;
-    size_t unanswered;
-    enum err err;
     struct lag {
-        struct listing *listing;
+        struct servers_op *op;
         json_t *item; /* borrowed from items */
-    } lags[];
+    } *lags;
+    size_t unanswered;
+    enum err err; /* the first that failed */
 };
 
-static struct listing *listing_with(size_t count)
+static void servers_end(struct servers_op *op)
 {
-    struct listing *listing = calloc(1, sizeof *listing + count * sizeof listing->lags[0]);
-    if (listing && !(listing->items = json_array())) {
-        free(listing);
-        listing = NULL;
-    }
-    return listing;
-}
-
-static void listing_answer(struct listing *listing)
-{
-    struct http_request *request = admin_op_take(&listing->op);
-    if (listing->err == OK)
-        admin_json(request, 200, json_pack("{s:O}", "items", listing->items), 0);
+    struct http_request *request = admin_op_take(&op->op);
+    if (op->err == OK)
+        admin_json(request, 200, json_pack("{s:O}", "items", op->items), 0);
     else
-        admin_unavailable(request, listing->err);
-    json_decref(listing->items);
-    admin_op_end(&listing->op);
-    free(listing);
+        admin_unavailable(request, op->err);
+    admin_op_end(&op->op);
+    json_decref(op->items);
+    free(op->lags);
+    free(op);
 }
 
 /* ---- one server ---- */
@@ -70,7 +61,7 @@ static json_t *server_json(const struct publisher *publisher, struct text name, 
 static void lag_answered(void *data, enum err err, const struct redis_reply *reply)
 {
     struct lag *lag = data;
-    struct listing *listing = lag->listing;
+    struct servers_op *op = lag->op;
     for (size_t g = 0; err == OK && g < reply_len(reply); g++) {
         const struct redis_reply *group = reply_at(reply, g);
         for (size_t i = 0; i + 1 < reply_len(group); i += 2) {
@@ -82,47 +73,76 @@ static void lag_answered(void *data, enum err err, const struct redis_reply *rep
         }
     }
     if (err != OK && err != ERR_REPLY) /* an error: it has no stream (yet) */
-        listing->err = err;
-    if (--listing->unanswered == 0)
-        listing_answer(listing);
+        op->err = err;
+    if (--op->unanswered == 0)
+        servers_end(op);
 }
 
 /* ---- all ---- */
 
-static void lag_ask(struct listing *listing, size_t index, struct text name, int64_t beat_ms)
+static void lag_ask(struct servers_op *op, struct lag *lag, struct text name, int64_t beat_ms)
 {
-    struct publisher *publisher = listing->op.publisher;
-    struct lag *lag = &listing->lags[index];
+    struct publisher *publisher = op->op.publisher;
     char key[KEY_SIZE];
     if (!server_id_valid(server_name_id(name)))
         return;
-    *lag = (struct lag){listing, server_json(publisher, name, beat_ms)};
-    json_array_append_new(listing->items, lag->item);
+    *lag = (struct lag){op, server_json(publisher, name, beat_ms)};
+    json_array_append_new(op->items, lag->item);
     struct text args[] = {TEXT("XINFO"), TEXT("GROUPS"), key_server(key, publisher->line.prefix, server_name_id(name), "stream")};
     enum err err = line_command(&publisher->line, 3, args, lag_answered, lag);
     if (err == OK)
-        listing->unanswered++;
+        op->unanswered++;
     else
-        listing->err = err;
+        op->err = err;
 }
 
 static void servers_answered(void *data, enum err err, const struct redis_reply *reply)
 {
-    struct listing *first = data, *listing = err == OK ? listing_with(reply_len(reply) / 2) : NULL;
-    if (!listing) {
-        first->err = err == OK ? ERR_NOMEM : err;
-        listing_answer(first);
+    struct servers_op *op = data;
+    size_t count = reply_len(reply) / 2;
+    op->items = json_array();
+    op->lags = calloc(count + 1, sizeof *op->lags);
+    op->err = err == OK && (!op->items || !op->lags) ? ERR_NOMEM : err;
+    for (size_t i = 0; op->err == OK && i < count; i++)
+        lag_ask(op, &op->lags[i], reply_text(reply_at(reply, 2 * i)), reply_int(reply_at(reply, 2 * i + 1), 0));
+    if (op->unanswered == 0)
+        servers_end(op);
+}
+
+void servers_list(struct http_request *request, void *context)
+{
+    struct publisher *publisher = context;
+    const struct actor *actor = admin_enter(publisher, request);
+    struct servers_op *op = actor ? calloc(1, sizeof *op) : NULL;
+    char key[KEY_SIZE];
+    if (actor && !op)
+        admin_unavailable(request, ERR_NOMEM);
+    if (!op)
         return;
+    admin_op_begin(&op->op, publisher, request, actor, TEXT(""));
+    struct text args[] = {TEXT("ZRANGE"), key_global(key, publisher->line.prefix, "servers"), TEXT("0"), TEXT("-1"), TEXT("WITHSCORES")};
+    op->err = line_command(&publisher->line, 5, args, servers_answered, op);
+    if (op->err != OK)
+        servers_end(op);
+}
+
+void server_remove(struct http_request *request, void *context)
+{
+    struct publisher *publisher = context;
+    struct text server = http_request_segment(request, "server");
+    const struct actor *actor = admin_enter(publisher, request);
+    if (!actor)
+        return;
+    switch (reaper_condemn(&publisher->reaper, server)) {
+    case CONDEMNED:
+        log_event(LOG_INFO, "admin", LOG_T("server", server), LOG_S("actor", actor->name), LOG_S("action", "remove-server"));
+        admin_empty(request, 202);
+        break;
+    case CONDEMN_ALIVE:
+        admin_problem(request, 409, "server-alive", "It is alive", "Its heartbeat moved within the last 2 seconds: stop it first.");
+        break;
+    case CONDEMN_UNKNOWN:
+        admin_problem(request, 404, "not-found", "No such server", "No gateway of this name is registered or has connections.");
+        break;
     }
-    listing->op = first->op; /* the same operation, with room for what was found */
-    if (listing->op.request)
-        http_request_on_gone(listing->op.request, NULL, NULL);
-    if (listing->op.request)
-        admin_op_move(&listing->op);
-    json_decref(first->items);
-    free(first);
-    for (size_t i = 0; i + 1 < reply_len(reply); i += 2)
-        lag_ask(listing, i / 2, reply_text(reply_at(reply, i)), reply_int(reply_at(reply, i + 1), 0));
-    if (listing->unanswered == 0)
-        listing_answer(listing);
 }

@@ -190,11 +190,17 @@ void reaper_second(struct reaper *reaper)
     reaper->asking = line_command(&publisher->line, 5, args, servers_answered, reaper) == OK;
 }
 
-bool reaper_condemn(struct reaper *reaper, struct text name)
+enum condemnation reaper_condemn(struct reaper *reaper, struct text name)
 {
-    struct pulse *pulse = pulse_find(&reaper->pulses, name);
-    if (!pulse || (pulse->present && pulse->still_ms < FRESH_MS))
-        return false;
-    pulse->condemned = true;
-    return true;
+    enum condemnation result = CONDEMN_UNKNOWN;
+    MAP_EACH(&reaper->pulses.by_name, node, next, cursor)
+    {
+        struct pulse *pulse = CONTAINER_OF(node, struct pulse, node);
+        if (!text_is(name, pulse->name) && !text_equal(name, server_name_id(text_of(pulse->name))))
+            continue;
+        bool beats = pulse->present && pulse->still_ms < FRESH_MS;
+        pulse->condemned = pulse->condemned || !beats;
+        result = !beats || result == CONDEMNED ? CONDEMNED : CONDEMN_ALIVE;
+    }
+    return result;
 }

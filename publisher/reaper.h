@@ -16,7 +16,9 @@ struct reaper {
 void reaper_init(struct reaper *reaper, struct publisher *publisher);
 void reaper_finish(struct reaper *reaper);
 void reaper_second(struct reaper *reaper);
-/** An operator says the server is dead. False: it is unknown, or its heart beats. */
-bool reaper_condemn(struct reaper *reaper, struct text name);
+
+enum condemnation { CONDEMNED, CONDEMN_ALIVE, CONDEMN_UNKNOWN };
+/** An operator says a server is dead. NAME: "<id>.<boot>", or an id: all its boots that do not beat. */
+enum condemnation reaper_condemn(struct reaper *reaper, struct text name);
 
 #endif

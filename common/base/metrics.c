@@ -135,14 +135,16 @@ double metric_value(const struct metric_series *series)
     return series->value;
 }
 
-void metrics_drop(struct metrics *metrics, const char *a)
+void metrics_drop(struct metrics *metrics, const char *session)
 {
     for (size_t i = 0; i < metrics->count; i++) {
         struct list *head = &metrics->by_metric[i];
+        if (!metrics->defs[i].labels[0] || strcmp(metrics->defs[i].labels[0], "session") != 0)
+            continue; /* a session may be called like a command or an event */
         for (struct list *at = head->next, *next; at != head; at = next) {
             next = at->next;
             struct metric_series *series = CONTAINER_OF(at, struct metric_series, link);
-            if (metrics->defs[i].labels[0] && strcmp(series->labels[0], a) == 0)
+            if (strcmp(series->labels[0], session) == 0)
                 series_free(metrics, series);
         }
     }

@@ -33,8 +33,9 @@ void metric_set(struct metric_series *series, double value);
 /** A histogram's observation, in the metric's unit (seconds). Buckets: 100 µs to 100 s, three a decade. */
 void metric_observe(struct metric_series *series, double value);
 double metric_value(const struct metric_series *series);
-/** Forgets every series whose first label is A (a session that was deleted). Kept pointers to them die. */
-void metrics_drop(struct metrics *metrics, const char *a);
+/** Forgets every series whose first label is "session" and has this value (a session that was deleted). Kept pointers to
+ *  them die. */
+void metrics_drop(struct metrics *metrics, const char *session);
 
 /** Shorthand for the three above without a kept series. */
 void metrics_add(struct metrics *metrics, size_t metric, double by, const char *a, const char *b, const char *c);

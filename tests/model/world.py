@@ -210,7 +210,7 @@ class World:
     def build_wishes(self):
         weights = [(self.wish_arrive, 24), (self.wish_drop, 8), (self.wish_leave, 3), (self.wish_poll, 5), (self.wish_read, 24),
                    (self.wish_second, 14), (self.wish_tick, 17), (self.wish_notice, 3), (self.wish_operate, 0.25),
-                   (self.wish_recreate, 0.02)]
+                   (self.wish_reopen, 0.7), (self.wish_recreate, 0.02)]
         weights += [(wish, weight * self.faults) for wish, weight in (
             (self.wish_crash, 0.15), (self.wish_freeze, 0.25), (self.wish_lose_stream, 0.25), (self.wish_trim_stream, 0.25),
             (self.wish_outage, 0.06), (self.wish_clock_jump, 0.06), (self.wish_idle, 0.3))]
@@ -247,8 +247,9 @@ class World:
             self.visitors.append(visitor)
         else:
             visitor = random.choice(self.visitors)
+            if visitor.done:
+                self.visitors.remove(visitor)
             if visitor.busy or visitor.done:
-                self.visitors.remove(visitor) if visitor.done else None
                 return
             if visitor.connection and random.random() < 0.8:
                 return
@@ -348,6 +349,13 @@ class World:
             self.configure('clear', '*')
         else:
             self.configure('patch', '*', **{k: max(v, -1) if k == 'stock' else v for k, v in change.items()})
+
+    def wish_reopen(self):
+        """A line that stands still teaches nothing."""
+        if self.ledger.config.get('status') != 'open':
+            self.configure('patch', '*', status='open')
+        elif self.ledger.phase == 'sold-out':
+            self.configure('patch', '*', stock=self.random.choice((-1, self.ledger.admitted + 30)))
 
     def wish_recreate(self):
         config = {field: value for field, value in self.ledger.config.items() if field != 'version'}
