@@ -15,7 +15,8 @@ static int open_one(int port, long number, const char *path)
     char request[1024];
     struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000001u + (uint32_t)(number / 10000) + 1)};
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_STREAM, 0), small = 4096;
+    int fd = socket(AF_INET, SOCK_STREAM, 0), small = 4096, on = 1;
+    setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
     setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
     if (bind(fd, (struct sockaddr *)&from, sizeof from) != 0 || connect(fd, (struct sockaddr *)&to, sizeof to) != 0)
         return -1;

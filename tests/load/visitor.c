@@ -281,7 +281,7 @@ static void visitor_connect(struct visitor *visitor)
     struct target *target = &crowd->targets[visitor->target % crowd->target_count];
     answer_finish(&visitor->answer);
     answer_init(&visitor->answer, on_event, visitor);
-    uv_tcp_init(crowd->loop, &visitor->tcp);
+    uv_tcp_init_ex(crowd->loop, &visitor->tcp, AF_INET);
     visitor->tcp.data = visitor->connect.data = visitor;
     visitor->open = true;
     if (!visitor->leaving)
@@ -289,6 +289,9 @@ static void visitor_connect(struct visitor *visitor)
     if (crowd->options.source_addresses > 0) {
         struct sockaddr_in source = {.sin_family = AF_INET};
         source.sin_addr.s_addr = htonl(0x7f000001u + 1 + visitor->number % (uint32_t)crowd->options.source_addresses);
+        int fd, on = 1; /* the port is chosen at the connect, so that each destination has all of them */
+        if (uv_fileno((uv_handle_t *)&visitor->tcp, &fd) == 0)
+            setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
         uv_tcp_bind(&visitor->tcp, (const struct sockaddr *)&source, 0);
     }
     if (uv_tcp_connect(&visitor->connect, &visitor->tcp, (const struct sockaddr *)&target->address, on_connect) != 0)

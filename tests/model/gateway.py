@@ -222,9 +222,10 @@ class Gateway:
             bits = yield ('!', 'GETRANGE', 'session:{s}:departed', 0, -1)
             self.known.departed = bits_to_tickets(self.known.base, bits)
             numbers = yield ('!', 'HMGET', 'session:{s}:state', 'epoch', 'rev', 'base', 'head', 'tail')
+            url = yield ('!', 'HGET', 'session:{s}:config', 'entryUrl')
             if None in numbers:
                 return
-            answer = ['ok'] + [int(number) for number in numbers] + [0, '', '', int(numbers[2]), bits, self.known.url]
+            answer = ['ok'] + [int(number) for number in numbers] + [0, '', '', int(numbers[2]), bits, url or '']
         else:
             answer = yield ('sync',)
         if answer[0] == 'deleted':
