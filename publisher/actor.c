@@ -51,7 +51,8 @@ static const char *take_line(struct actors *actors, struct text line)
         return "repeats a token";
     struct actor *actor = &actors->items[actors->count++];
     actor->read_only = count == 3;
-    return text_copy(actor->name, sizeof actor->name, name) == OK && text_copy(actor->token, sizeof actor->token, token) == OK
+    return text_copy(actor->name, sizeof actor->name, name) == OK &&
+                   text_copy(actor->token, sizeof actor->token, token) == OK
                ? NULL
                : "is too long";
 }

@@ -1,5 +1,5 @@
-/** Who may use the admin API, from the token file: "NAME TOKEN [read]" a line; a lone token is named admin; blank lines and
- *  those beginning with '#' are skipped. Pure but for the file. */
+/** Who may use the admin API, from the token file: "NAME TOKEN [read]" a line; a lone token is named admin; blank lines
+ * and those beginning with '#' are skipped. Pure but for the file. */
 #ifndef ANTEROOM_PUBLISHER_ACTOR_H
 #define ANTEROOM_PUBLISHER_ACTOR_H
 

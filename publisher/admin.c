@@ -50,7 +50,7 @@ const struct actor *admin_enter(struct publisher *publisher, struct http_request
     struct text header = http_request_header(request, "authorization");
     const struct sockaddr *peer = http_request_peer(request);
     bool one = http_request_header_count(request, "authorization") == 1;
-    const struct actor *actor = one ? actors_find(publisher->keys.actors, bearer_token(header)) : NULL;
+    const struct actor *actor = one ? actors_find(publisher->secrets.actors, bearer_token(header)) : NULL;
     if (!actor) {
         log_event(LOG_WARN, "admin-refused", LOG_S("request", http_request_id(request)), LOG_S("code", "unauthorized"));
         if (header.at && guard_failed(&publisher->guard, peer, clock_mono_ms()))
@@ -62,8 +62,10 @@ const struct actor *admin_enter(struct publisher *publisher, struct http_request
     guard_passed(&publisher->guard, peer);
     if (!actor->read_only || !(http_request_route(request)->flags & ROUTE_CHANGE))
         return actor;
-    log_event(LOG_WARN, "admin-refused", LOG_S("actor", actor->name), LOG_S("request", http_request_id(request)), LOG_S("code", "forbidden"));
-    admin_problem(request, 403, "forbidden", "This token may only read", "Changes need a token without \"read\" in the admin token file.");
+    log_event(LOG_WARN, "admin-refused", LOG_S("actor", actor->name), LOG_S("request", http_request_id(request)),
+              LOG_S("code", "forbidden"));
+    admin_problem(request, 403, "forbidden", "This token may only read",
+                  "Changes need a token without \"read\" in the admin token file.");
     return NULL;
 }
 

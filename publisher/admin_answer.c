@@ -12,8 +12,8 @@ static void on_gone(void *data)
     ((struct admin_op *)data)->request = NULL;
 }
 
-void admin_op_begin(struct admin_op *op, struct publisher *publisher, struct http_request *request, const struct actor *actor,
-                    struct text session)
+void admin_op_begin(struct admin_op *op, struct publisher *publisher, struct http_request *request,
+                    const struct actor *actor, struct text session)
 {
     op->publisher = publisher;
     op->request = request;
@@ -46,7 +46,9 @@ void admin_json(struct http_request *request, int status, json_t *body, int64_t 
     if (version > 0)
         snprintf(etag, sizeof etag, "ETag: \"%" PRId64 "\"\r\n", version);
     if (text)
-        http_respond(request, &(struct http_response){.status = status, .type = "application/json", .headers = etag, .body = text_of(text)});
+        http_respond(request,
+                     &(struct http_response){
+                         .status = status, .type = "application/json", .headers = etag, .body = text_of(text)});
     else
         admin_unavailable(request, ERR_NOMEM);
     free(text);
@@ -61,7 +63,8 @@ void admin_empty(struct http_request *request, int status)
 void admin_problem(struct http_request *request, int status, const char *code, const char *title, const char *detail)
 {
     if (request)
-        http_respond_problem(request, &(struct http_problem){.status = status, .code = code, .title = title, .detail = detail});
+        http_respond_problem(request,
+                             &(struct http_problem){.status = status, .code = code, .title = title, .detail = detail});
 }
 
 void admin_bad_fields(struct http_request *request, const json_t *errors)
@@ -70,11 +73,12 @@ void admin_bad_fields(struct http_request *request, const json_t *errors)
     struct buf extra;
     buf_init(&extra, SIZE_MAX / 4); /* a body has 64 KiB at most, so its errors are bounded */
     if (text && buf_format(&extra, ",\"errors\":%s", text) == OK && buf_append(&extra, "", 1) == OK)
-        http_respond_problem(request, &(struct http_problem){.status = 400,
-                                                             .code = "bad-request",
-                                                             .title = "Some fields are not right",
-                                                             .detail = "Nothing was changed; \"errors\" names each field.",
-                                                             .extra = extra.data});
+        http_respond_problem(request,
+                             &(struct http_problem){.status = 400,
+                                                    .code = "bad-request",
+                                                    .title = "Some fields are not right",
+                                                    .detail = "Nothing was changed; \"errors\" names each field.",
+                                                    .extra = extra.data});
     else
         admin_unavailable(request, ERR_NOMEM);
     buf_finish(&extra);
@@ -86,13 +90,14 @@ void admin_unavailable(struct http_request *request, enum err err)
     bool unsent = err == ERR_UNSENT || err == ERR_BUSY || err == ERR_NOMEM;
     if (!request)
         return;
-    http_respond_problem(request, &(struct http_problem){
-                                      .status = 503,
-                                      .code = "unavailable",
-                                      .title = "Redis did not answer",
-                                      .detail = unsent ? "Nothing was changed." : "A change may have been made or not: look again.",
-                                      .retry_after_seconds = 1,
-                                  });
+    http_respond_problem(
+        request, &(struct http_problem){
+                     .status = 503,
+                     .code = "unavailable",
+                     .title = "Redis did not answer",
+                     .detail = unsent ? "Nothing was changed." : "A change may have been made or not: look again.",
+                     .retry_after_seconds = 1,
+                 });
 }
 
 void admin_unknown_session(struct http_request *request)

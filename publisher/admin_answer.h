@@ -20,8 +20,8 @@ struct admin_op {
 };
 
 /** Counted as under way until admin_op_end. */
-void admin_op_begin(struct admin_op *op, struct publisher *publisher, struct http_request *request, const struct actor *actor,
-                    struct text session);
+void admin_op_begin(struct admin_op *op, struct publisher *publisher, struct http_request *request,
+                    const struct actor *actor, struct text session);
 /** Answered by then. */
 void admin_op_end(struct admin_op *op);
 

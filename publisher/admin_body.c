@@ -12,7 +12,8 @@ static bool type_fits(struct text header)
         return true;
     text_next(&header, ';', &type);
     type = text_trim(type);
-    return text_equal_nocase(type, TEXT("application/json")) || text_equal_nocase(type, TEXT("application/merge-patch+json"));
+    return text_equal_nocase(type, TEXT("application/json")) ||
+           text_equal_nocase(type, TEXT("application/merge-patch+json"));
 }
 
 json_t *admin_body_object(struct http_request *request)
@@ -20,7 +21,8 @@ json_t *admin_body_object(struct http_request *request)
     struct text body = http_request_body(request);
     json_error_t wrong = {.text = "there is no body"};
     if (!type_fits(http_request_header(request, "content-type"))) {
-        admin_problem(request, 415, "unsupported-media-type", "Not JSON", "Send application/json or application/merge-patch+json.");
+        admin_problem(request, 415, "unsupported-media-type", "Not JSON",
+                      "Send application/json or application/merge-patch+json.");
         return NULL;
     }
     json_t *object = body.len ? json_loadb(body.at, body.len, JSON_REJECT_DUPLICATES, &wrong) : NULL;
@@ -39,7 +41,8 @@ bool admin_condition_parse(struct text if_match, struct text if_none_match, stru
     if (if_match.at && if_none_match.at)
         return false;
     if (if_none_match.at)
-        return text_is(text_trim(if_none_match), "*") && text_copy(condition->expected, sizeof condition->expected, TEXT("absent")) == OK;
+        return text_is(text_trim(if_none_match), "*") &&
+               text_copy(condition->expected, sizeof condition->expected, TEXT("absent")) == OK;
     if (!if_match.at)
         return true;
     if (!text_is(tag, "*")) {
@@ -54,8 +57,10 @@ bool admin_condition_parse(struct text if_match, struct text if_none_match, stru
 
 bool admin_condition_read(struct http_request *request, struct admin_condition *condition)
 {
-    if (http_request_header_count(request, "if-match") <= 1 && http_request_header_count(request, "if-none-match") <= 1 &&
-        admin_condition_parse(http_request_header(request, "if-match"), http_request_header(request, "if-none-match"), condition))
+    if (http_request_header_count(request, "if-match") <= 1 &&
+        http_request_header_count(request, "if-none-match") <= 1 &&
+        admin_condition_parse(http_request_header(request, "if-match"), http_request_header(request, "if-none-match"),
+                              condition))
         return true;
     admin_problem(request, 400, "bad-request", "Not a precondition",
                   "If-Match is * or one ETag such as \"3\"; If-None-Match is *; not both.");

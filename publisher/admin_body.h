@@ -23,8 +23,8 @@ bool admin_condition_parse(struct text if_match, struct text if_none_match, stru
 /** False: answered with 400. */
 bool admin_condition_read(struct http_request *request, struct admin_condition *condition);
 
-/** Takes what a GET shows but nobody sets ("sessionId", "version", "live") out of BODY, so that what was read can be sent
- *  back. NULL, or the field that does not belong to SESSION. */
+/** Takes what a GET shows but nobody sets ("sessionId", "version", "live") out of BODY, so that what was read can be
+ * sent back. NULL, or the field that does not belong to SESSION. */
 const char *admin_body_strip(json_t *body, const char *session);
 
 #endif

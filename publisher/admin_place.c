@@ -32,7 +32,8 @@ static void place_fail(struct place_op *op, enum err err)
 
 static void place_missing(struct place_op *op)
 {
-    admin_problem(admin_op_take(&op->op), 404, "not-found", "No such place", "There is no such place in this session, or not any more.");
+    admin_problem(admin_op_take(&op->op), 404, "not-found", "No such place",
+                  "There is no such place in this session, or not any more.");
     place_end(op);
 }
 
@@ -50,8 +51,11 @@ static json_t *expiry_json(struct text token)
 
 static json_t *place_json(const struct place_op *op, const struct line_place *place)
 {
-    json_t *server = place->server_before.len ? json_stringn(place->server_before.at, place->server_before.len) : json_null();
-    const char *status = place->outcome == LINE_WAITING ? "WAITING" : place->outcome == LINE_ADMITTED ? "ADMITTED" : "ENTERED";
+    json_t *server =
+        place->server_before.len ? json_stringn(place->server_before.at, place->server_before.len) : json_null();
+    const char *status = place->outcome == LINE_WAITING    ? "WAITING"
+                         : place->outcome == LINE_ADMITTED ? "ADMITTED"
+                                                           : "ENTERED";
     json_t *object = json_pack("{s:s, s:s, s:s}", "sessionId", op->op.session, "placeId", op->place, "status", status);
     if (place->outcome == LINE_ENTERED) {
         json_decref(server);
@@ -89,10 +93,17 @@ static void record(const struct place_op *op)
 {
     struct line *line = &op->op.publisher->line;
     char key[KEY_SIZE];
-    struct text args[] = {TEXT("XADD"), key_session(key, line->prefix, text_of(op->op.session), TEXT("audit")), TEXT("*"),
-                          TEXT("actor"), text_of(op->op.actor), TEXT("action"), TEXT("evict"), TEXT("place"), text_of(op->place)};
-    log_event(LOG_INFO, "admin", LOG_S("session", op->op.session), LOG_S("place", op->place), LOG_S("actor", op->op.actor),
-              LOG_S("action", "evict"));
+    struct text args[] = {TEXT("XADD"),
+                          key_session(key, line->prefix, text_of(op->op.session), TEXT("audit")),
+                          TEXT("*"),
+                          TEXT("actor"),
+                          text_of(op->op.actor),
+                          TEXT("action"),
+                          TEXT("evict"),
+                          TEXT("place"),
+                          text_of(op->place)};
+    log_event(LOG_INFO, "admin", LOG_S("session", op->op.session), LOG_S("place", op->place),
+              LOG_S("actor", op->op.actor), LOG_S("action", "evict"));
     if (line_command(line, sizeof args / sizeof args[0], args, NULL, NULL) != OK)
         log_event(LOG_WARN, "audit-unwritten", LOG_S("session", op->op.session));
 }
@@ -119,7 +130,8 @@ static void left(void *data, enum err err, const struct redis_reply *reply)
 static void evict(struct place_op *op, const struct line_place *place)
 {
     if (place->outcome != LINE_WAITING) {
-        admin_problem(admin_op_take(&op->op), 409, "already-entered", "Admitted already", "Only a waiting place can be evicted.");
+        admin_problem(admin_op_take(&op->op), 409, "already-entered", "Admitted already",
+                      "Only a waiting place can be evicted.");
         place_end(op);
         return;
     }

@@ -16,7 +16,7 @@ struct servers_op {
     struct lag {
         struct servers_op *op;
         json_t *item; /* borrowed from items */
-    } *lags;
+    } * lags;
     size_t unanswered;
     enum err err; /* the first that failed */
 };
@@ -40,7 +40,7 @@ static size_t sessions_of(const struct publisher *publisher, struct text server)
 {
     size_t count = 0;
     MAP_EACH(&publisher->catalog.owners, node, next, cursor)
-        count += owner_serves(CONTAINER_OF(node, struct owner, node), server);
+    count += owner_serves(CONTAINER_OF(node, struct owner, node), server);
     return count;
 }
 
@@ -50,9 +50,10 @@ static json_t *server_json(const struct publisher *publisher, struct text name, 
     struct text id = server_name_id(name), boot = server_name_boot(name);
     char instant[CLOCK_RFC3339_SIZE];
     clock_rfc3339(instant, beat_ms);
-    json_t *item = json_pack("{s:s%, s:s%, s:s%, s:s, s:b, s:I, s:n, s:n}", "server", name.at, name.len, "id", id.at, id.len, "boot",
-                             boot.at, boot.len, "heartbeatAt", instant, "alive", pulse && pulse->still_ms < PULSE_STILL_MS,
-                             "sessions", (json_int_t)sessions_of(publisher, name), "lag", "pending");
+    json_t *item =
+        json_pack("{s:s%, s:s%, s:s%, s:s, s:b, s:I, s:n, s:n}", "server", name.at, name.len, "id", id.at, id.len,
+                  "boot", boot.at, boot.len, "heartbeatAt", instant, "alive", pulse && pulse->still_ms < PULSE_STILL_MS,
+                  "sessions", (json_int_t)sessions_of(publisher, name), "lag", "pending");
     json_object_set_new(item, "silentMs", pulse ? json_integer((json_int_t)pulse->still_ms) : json_null());
     return item;
 }
@@ -88,7 +89,8 @@ static void lag_ask(struct servers_op *op, struct lag *lag, struct text name, in
         return;
     *lag = (struct lag){op, server_json(publisher, name, beat_ms)};
     json_array_append_new(op->items, lag->item);
-    struct text args[] = {TEXT("XINFO"), TEXT("GROUPS"), key_server(key, publisher->line.prefix, server_name_id(name), "stream")};
+    struct text args[] = {TEXT("XINFO"), TEXT("GROUPS"),
+                          key_server(key, publisher->line.prefix, server_name_id(name), "stream")};
     enum err err = line_command(&publisher->line, 3, args, lag_answered, lag);
     if (err == OK)
         op->unanswered++;
@@ -120,7 +122,8 @@ void servers_list(struct http_request *request, void *context)
     if (!op)
         return;
     admin_op_begin(&op->op, publisher, request, actor, TEXT(""));
-    struct text args[] = {TEXT("ZRANGE"), key_global(key, publisher->line.prefix, "servers"), TEXT("0"), TEXT("-1"), TEXT("WITHSCORES")};
+    struct text args[] = {TEXT("ZRANGE"), key_global(key, publisher->line.prefix, "servers"), TEXT("0"), TEXT("-1"),
+                          TEXT("WITHSCORES")};
     op->err = line_command(&publisher->line, 5, args, servers_answered, op);
     if (op->err != OK)
         servers_end(op);
@@ -135,14 +138,17 @@ void server_remove(struct http_request *request, void *context)
         return;
     switch (reaper_condemn(&publisher->reaper, server)) {
     case CONDEMNED:
-        log_event(LOG_INFO, "admin", LOG_T("server", server), LOG_S("actor", actor->name), LOG_S("action", "remove-server"));
+        log_event(LOG_INFO, "admin", LOG_T("server", server), LOG_S("actor", actor->name),
+                  LOG_S("action", "remove-server"));
         admin_empty(request, 202);
         break;
     case CONDEMN_ALIVE:
-        admin_problem(request, 409, "server-alive", "It is alive", "Its heartbeat moved within the last 2 seconds: stop it first.");
+        admin_problem(request, 409, "server-alive", "It is alive",
+                      "Its heartbeat moved within the last 2 seconds: stop it first.");
         break;
     case CONDEMN_UNKNOWN:
-        admin_problem(request, 404, "not-found", "No such server", "No gateway of this name is registered or has connections.");
+        admin_problem(request, 404, "not-found", "No such server",
+                      "No gateway of this name is registered or has connections.");
         break;
     }
 }

@@ -91,7 +91,8 @@ static bool listing_params(struct http_request *request, struct listing *listing
     err = http_request_param(request, "after", listing->after, sizeof listing->after);
     good = good && (err == ERR_MISSING || (err == OK && session_id_valid(text_of(listing->after))));
     if (!good)
-        admin_problem(request, 400, "bad-request", "Not a page", "limit is a number from 1 to 500, after a session id.");
+        admin_problem(request, 400, "bad-request", "Not a page",
+                      "limit is a number from 1 to 500, after a session id.");
     return good;
 }
 

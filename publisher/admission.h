@@ -62,7 +62,8 @@ struct admission {
     char owner[65];
 };
 
-/** ADMISSION is filled whatever comes; short of memory or with an answer that makes no sense the outcome is LINE_FAILED. */
+/** ADMISSION is filled whatever comes; short of memory or with an answer that makes no sense the outcome is
+ * LINE_FAILED. */
 void admission_decode(enum err err, const struct redis_reply *reply, struct admission *admission);
 /** Frees the copies; harmless twice. */
 void admission_finish(struct admission *admission);

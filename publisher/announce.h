@@ -11,13 +11,14 @@
 
 /** The departures as a list into DST, or "*" where they do not fit. Sorts them in ADMISSION. */
 struct text announce_departed(struct admission *admission, char dst[DEPARTED_SIZE]);
-struct message announce_state(const struct admission *admission, struct text session, double rate, struct text departed);
+struct message announce_state(const struct admission *admission, struct text session, double rate,
+                              struct text departed);
 struct message announce_closed(uint64_t epoch, struct text session, struct text reason, uint64_t tail);
 /** The outbox place PLACE got TOKEN (as stored; its times are what the visitor is told). ERR_INVALID: not a token. */
-MUST_CHECK enum err announce_entry(const struct admission *admission, struct text session, const struct outbox_place *place,
-                                   struct text token, struct message *message);
-/** How many of the departed went by themselves or with the closing reason: all but those whose grace had passed. 0 while
- *  that is not known. */
+MUST_CHECK enum err announce_entry(const struct admission *admission, struct text session,
+                                   const struct outbox_place *place, struct text token, struct message *message);
+/** How many of the departed went by themselves or with the closing reason: all but those whose grace had passed. 0
+ * while that is not known. */
 uint64_t announce_left(const struct admission *admission);
 
 #endif

@@ -30,7 +30,7 @@ void catalog_drop(struct catalog *catalog, struct owner *owner)
 void catalog_finish(struct catalog *catalog)
 {
     MAP_EACH(&catalog->owners, node, next, cursor)
-        catalog_drop(catalog, of_node(node));
+    catalog_drop(catalog, of_node(node));
     map_finish(&catalog->owners);
 }
 
@@ -67,7 +67,7 @@ static void sessions_answered(void *data, enum err err, const struct redis_reply
     if (err != OK)
         return;
     MAP_EACH(&catalog->owners, node, next, cursor)
-        of_node(node)->listed = false;
+    of_node(node)->listed = false;
     for (size_t i = 0; i < reply_len(reply); i++) {
         struct text session = reply_text(reply_at(reply, i));
         if (!session_id_valid(session))
@@ -80,8 +80,8 @@ static void sessions_answered(void *data, enum err err, const struct redis_reply
             owner_ring(owner);
     }
     MAP_EACH(&catalog->owners, node, next, cursor)
-        if (!of_node(node)->listed) /* a deletion takes the id off the set last */
-            catalog_drop(catalog, of_node(node));
+    if (!of_node(node)->listed) /* a deletion takes the id off the set last */
+        catalog_drop(catalog, of_node(node));
     if (catalog->again)
         catalog_refresh(catalog);
 }
@@ -116,14 +116,14 @@ void catalog_ring(struct catalog *catalog, struct text session)
 void catalog_wake(struct catalog *catalog)
 {
     MAP_EACH(&catalog->owners, node, next, cursor)
-        owner_ring(of_node(node));
+    owner_ring(of_node(node));
     catalog_refresh(catalog);
 }
 
 bool catalog_idle(const struct catalog *catalog)
 {
     MAP_EACH(&catalog->owners, node, next, cursor)
-        if (of_node(node)->tick)
-            return false;
+    if (of_node(node)->tick)
+        return false;
     return true;
 }

@@ -2,7 +2,7 @@
 
 #include "common/base/check.h"
 #include "common/base/log.h"
-#include "publisher/announce.h"
+#include "publisher/change_effect.h"
 #include "publisher/publisher.h"
 #include "publisher/view.h"
 
@@ -17,17 +17,6 @@
  */
 static void change_look(struct change *change);
 
-static const struct change_row {
-    const char *operation; /* of the configure script */
-    const char *action;    /* for the log and the audit */
-    const char *status;    /* the config's status this sets; NULL */
-} rows[] = {
-    [CHANGE_PUT] = {"replace", "replace", NULL},      [CHANGE_PATCH] = {"patch", "patch", NULL},
-    [CHANGE_DELETE] = {"delete", "delete", NULL},     [CHANGE_PAUSE] = {"patch", "pause", "paused"},
-    [CHANGE_RESUME] = {"patch", "resume", "open"},    [CHANGE_CLOSE] = {"patch", "close", "closed"},
-    [CHANGE_CLEAR] = {"clear", "clear", NULL},
-};
-
 void change_free(struct change *change)
 {
     admin_op_end(&change->op);
@@ -36,22 +25,7 @@ void change_free(struct change *change)
     free(change);
 }
 
-static const char *action(const struct change *change)
-{
-    return change->create ? "create" : rows[change->kind].action;
-}
-
 /* ---- the end ---- */
-
-static void change_log(const struct change *change, const json_t *after)
-{
-    char *before = change->before ? json_dumps(change->before, JSON_COMPACT) : NULL;
-    char *text = after ? json_dumps(after, JSON_COMPACT) : NULL;
-    log_event(LOG_INFO, "admin", LOG_S("session", change->op.session), LOG_S("actor", change->op.actor), LOG_S("action", action(change)),
-              LOG_S("before", before ? before : "null"), LOG_S("after", text ? text : "null"));
-    free(before);
-    free(text);
-}
 
 static void shown(void *data, enum err err, json_t *items)
 {
@@ -88,75 +62,22 @@ static void change_refuse(struct change *change, int status, const char *code, c
     change_free(change);
 }
 
-/* ---- what follows from a change ---- */
-
-/* The owner may be another publisher. A bell that is not heard costs one tick. */
-static void ring(struct publisher *publisher, const char *session)
-{
-    char key[KEY_SIZE];
-    struct text args[] = {TEXT("PUBLISH"), key_global(key, publisher->line.prefix, "doorbell"), text_of(session)};
-    if (line_command(&publisher->line, 3, args, NULL, NULL) != OK)
-        log_event(LOG_DEBUG, "unrung", LOG_S("session", session));
-}
-
-static void deleted(struct change *change, const struct redis_reply *reply)
-{
-    struct publisher *publisher = change->op.publisher;
-    struct text session = text_of(change->op.session);
-    const struct redis_reply *servers = reply_at(reply, 3);
-    struct owner *owner = catalog_find(&publisher->catalog, session);
-    struct message closed = announce_closed((uint64_t)reply_int(reply_at(reply, 2), 0), session, TEXT("closed"), TAIL_ALL);
-    char key[KEY_SIZE];
-    for (size_t i = 0; i < reply_len(servers); i++) {
-        struct message_command command;
-        struct text server = reply_text(reply_at(servers, i));
-        if (!server_id_valid(server_name_id(server)))
-            continue;
-        message_encode(&command, publisher->line.prefix, server, &closed);
-        if (line_command(&publisher->line, command.count, command.args, NULL, NULL) != OK)
-            log_event(LOG_WARN, "closed-untold", LOG_T("session", session), LOG_T("server", server));
-    }
-    struct text args[] = {TEXT("SREM"), key_global(key, publisher->line.prefix, "sessions"), session};
-    if (line_command(&publisher->line, 3, args, NULL, NULL) != OK) /* an id without a config is tolerated */
-        log_event(LOG_WARN, "still-listed", LOG_T("session", session));
-    if (owner)
-        catalog_drop(&publisher->catalog, owner);
-}
-
-/* before with the body's fields; null takes one back to its default. */
-static json_t *merged(const struct change *change)
-{
-    json_t *defaults = config_json(NULL), *after, *value;
-    const char *name;
-    if (change->kind == CHANGE_DELETE) {
-        json_decref(defaults);
-        return NULL;
-    }
-    after = change->kind == CHANGE_PUT || !change->before ? json_copy(defaults) : json_copy(change->before);
-    json_object_foreach(change->body, name, value)
-        json_object_set(after, name, json_is_null(value) ? json_object_get(defaults, name) : value);
-    if (rows[change->kind].status)
-        json_object_set_new(after, "status", json_string(rows[change->kind].status));
-    json_decref(defaults);
-    return after;
-}
-
 static void change_done(struct change *change, const struct redis_reply *reply)
 {
     struct publisher *publisher = change->op.publisher;
-    json_t *after = merged(change);
+    json_t *after = change_after(change);
     change_log(change, after);
     json_decref(after);
     if (change->kind == CHANGE_DELETE) {
-        deleted(change, reply);
-        ring(publisher, change->op.session);
+        change_deleted(change, reply);
+        change_ring(change);
         admin_empty(admin_op_take(&change->op), 204);
         change_free(change);
         return;
     }
     change->status = change->create ? 201 : 200;
     catalog_ring(&publisher->catalog, text_of(change->op.session));
-    ring(publisher, change->op.session);
+    change_ring(change);
     change_show(change);
 }
 
@@ -198,7 +119,8 @@ static void configured(void *data, enum err err, const struct redis_reply *reply
         break;
     default:
         if (err == ERR_REPLY)
-            log_event(LOG_ERROR, "unconfigured", LOG_S("session", change->op.session), LOG_T("detail", reply_text(reply)));
+            log_event(LOG_ERROR, "unconfigured", LOG_S("session", change->op.session),
+                      LOG_T("detail", reply_text(reply)));
         change_fail(change, err == OK ? ERR_PROTOCOL : err);
     }
 }
@@ -214,12 +136,16 @@ static const char *expected(const struct change *change)
 
 static void change_configure(struct change *change)
 {
-    const struct change_row *row = &rows[change->kind];
-    json_t *after = merged(change);
+    const struct change_row *row = change_row(change);
+    json_t *after = change_after(change);
     char *text = after ? json_dumps(after, JSON_COMPACT) : NULL;
     struct text args[ARGS_MAX] = {
-        text_of(change->create ? "create" : row->operation), text_of(expected(change)), change->force ? TEXT("force") : TEXT(""),
-        text_of(change->op.actor), text_of(action(change)), text_of(text ? text : "null"),
+        text_of(change->create ? "create" : row->operation),
+        text_of(expected(change)),
+        change->force ? TEXT("force") : TEXT(""),
+        text_of(change->op.actor),
+        text_of(change_action(change)),
+        text_of(text ? text : "null"),
     };
     size_t count = 6;
     for (size_t i = 0; i < change->config.count; i++) {
@@ -230,7 +156,8 @@ static void change_configure(struct change *change)
         args[count++] = TEXT("status");
         args[count++] = text_of(row->status);
     }
-    enum err err = line_eval(&change->op.publisher->line, &script_configure, text_of(change->op.session), count, args, configured, change);
+    enum err err = line_eval(&change->op.publisher->line, &script_configure, text_of(change->op.session), count, args,
+                             configured, change);
     json_decref(after);
     free(text);
     if (err != OK)
@@ -246,7 +173,7 @@ static void enlisted(void *data, enum err err, const struct redis_reply *reply)
     if (err == OK)
         change_configure(change);
     else
-        change_fail(change, err);
+        change_fail(change, ERR_UNSENT);
 }
 
 /* A session is in the set before it has a config: one that nobody looks after must not be joined. */
@@ -262,7 +189,8 @@ static void change_enlist(struct change *change)
 
 static bool already(const struct change *change)
 {
-    const char *status = rows[change->kind].status, *now = json_string_value(json_object_get(change->before, "status"));
+    const char *status = change_row(change)->status,
+               *now = json_string_value(json_object_get(change->before, "status"));
     return status && now && strcmp(status, now) == 0 && !change->condition.given;
 }
 
@@ -271,7 +199,7 @@ static void looked(void *data, enum err err, const struct redis_reply *reply)
     struct change *change = data;
     bool conditional = change->condition.given && strcmp(change->condition.expected, "absent") != 0;
     if (err != OK) {
-        change_fail(change, err == ERR_REPLY ? ERR_REPLY : ERR_UNSENT);
+        change_fail(change, ERR_UNSENT); /* whatever it was: nothing was changed */
         return;
     }
     json_decref(change->before);

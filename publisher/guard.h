@@ -30,6 +30,7 @@ void guard_init(struct guard *guard, uv_loop_t *loop);
 bool guard_failed(struct guard *guard, const struct sockaddr *peer, uint64_t now_ms);
 void guard_passed(struct guard *guard, const struct sockaddr *peer);
 /** Answers REQUEST with ANSWER after GUARD_DELAY_MS, or at once when memory is short. The request is consumed. */
-void guard_answer_later(struct guard *guard, struct http_request *request, void (*answer)(struct http_request *request));
+void guard_answer_later(struct guard *guard, struct http_request *request,
+                        void (*answer)(struct http_request *request));
 
 #endif

@@ -26,7 +26,8 @@ bool info_version_fits(struct text server)
     int64_t number;
     if (info_field(server, "valkey_version").at)
         return true;
-    return text_next(&version, '.', &major) && text_int(major, 0, 1000000, &number) == OK && number >= VERSION_MAJOR_LEAST;
+    return text_next(&version, '.', &major) && text_int(major, 0, 1000000, &number) == OK &&
+           number >= VERSION_MAJOR_LEAST;
 }
 
 enum info_memory info_memory_policy(struct text memory)

@@ -66,7 +66,7 @@ static bool prepare(struct publisher *publisher, struct redis_url *url)
     char why[640];
     if (!redis_target(&options->common, url))
         return false;
-    if (keys_load(&publisher->keys, options, why, sizeof why) != OK) {
+    if (secrets_load(&publisher->secrets, options, why, sizeof why) != OK) {
         fprintf(stderr, "anteroom-publisher: %s\n", why);
         return false;
     }
@@ -104,14 +104,15 @@ int main(int argc, char **argv)
 {
     static struct publisher publisher;
     struct redis_url url = {.db = 0};
-    enum option_action action = options_read(&publisher_option_table, argc, argv, environ, ANTEROOM_VERSION, &publisher.options);
+    enum option_action action =
+        options_read(&publisher_option_table, argc, argv, environ, ANTEROOM_VERSION, &publisher.options);
     if (action == OPTION_EXIT_OK || action == OPTION_EXIT_BAD)
         return action == OPTION_EXIT_OK ? 0 : EXIT_BAD_CONFIG;
     setup_log(&publisher.options.common);
     signal(SIGPIPE, SIG_IGN);
     bool good = prepare(&publisher, &url);
     if (!good || action == OPTION_CHECK_CONFIG) {
-        keys_finish(&publisher.keys);
+        secrets_finish(&publisher.secrets);
         return good ? 0 : EXIT_BAD_CONFIG;
     }
     line_scripts_prepare();

@@ -7,31 +7,79 @@
 #define SERIES_MAX 100000
 
 static const struct metric_def defs[METER_COUNT] = {
-    [METER_BUILD_INFO] = {"anteroom_build_info", "1, with the program and its version.", METRIC_GAUGE, {"program", "version", "commit"}},
+    [METER_BUILD_INFO] = {"anteroom_build_info",
+                          "1, with the program and its version.",
+                          METRIC_GAUGE,
+                          {"program", "version", "commit"}},
     [METER_CPU_SECONDS] = {"process_cpu_seconds_total", "User and system CPU time in seconds.", METRIC_COUNTER, {NULL}},
     [METER_RESIDENT_BYTES] = {"process_resident_memory_bytes", "Resident memory in bytes.", METRIC_GAUGE, {NULL}},
     [METER_OPEN_FDS] = {"process_open_fds", "Open file descriptors.", METRIC_GAUGE, {NULL}},
     [METER_MAX_FDS] = {"process_max_fds", "Limit of open file descriptors.", METRIC_GAUGE, {NULL}},
-    [METER_START_TIME] = {"process_start_time_seconds", "Start of the process, Unix time in seconds.", METRIC_GAUGE, {NULL}},
+    [METER_START_TIME] = {"process_start_time_seconds",
+                          "Start of the process, Unix time in seconds.",
+                          METRIC_GAUGE,
+                          {NULL}},
     [METER_REDIS_UP] = {"anteroom_redis_up", "1 while the command connection to Redis is up.", METRIC_GAUGE, {NULL}},
-    [METER_REDIS_COMMANDS] = {"anteroom_redis_commands_total", "Calls to Redis by command or script and result.", METRIC_COUNTER, {"command", "result"}},
-    [METER_REDIS_DURATION] = {"anteroom_redis_command_duration_seconds", "Time from a call to its answer.", METRIC_HISTOGRAM, {"connection"}},
-    [METER_LOOP_LAG] = {"anteroom_event_loop_lag_seconds", "How late a timer of the event loop fired.", METRIC_HISTOGRAM, {NULL}},
-    [METER_CLOCK_DIFFERENCE] = {"anteroom_clock_difference_seconds", "This machine's clock minus Redis' clock.", METRIC_GAUGE, {NULL}},
+    [METER_REDIS_COMMANDS] = {"anteroom_redis_commands_total",
+                              "Calls to Redis by command or script and result.",
+                              METRIC_COUNTER,
+                              {"command", "result"}},
+    [METER_REDIS_DURATION] = {"anteroom_redis_command_duration_seconds",
+                              "Time from a call to its answer.",
+                              METRIC_HISTOGRAM,
+                              {"connection"}},
+    [METER_LOOP_LAG] = {"anteroom_event_loop_lag_seconds",
+                        "How late a timer of the event loop fired.",
+                        METRIC_HISTOGRAM,
+                        {NULL}},
+    [METER_CLOCK_DIFFERENCE] = {"anteroom_clock_difference_seconds",
+                                "This machine's clock minus Redis' clock.",
+                                METRIC_GAUGE,
+                                {NULL}},
     [METER_WAITING] = {"anteroom_session_waiting", "People in the line.", METRIC_GAUGE, {"session"}},
-    [METER_PARKED] = {"anteroom_session_parked", "People in the line whose connection is gone.", METRIC_GAUGE, {"session"}},
-    [METER_ACTIVE] = {"anteroom_session_active", "People inside: entry given, not expired or released.", METRIC_GAUGE, {"session"}},
-    [METER_STOCK_LEFT] = {"anteroom_session_stock_left", "Admissions left where a stock is set.", METRIC_GAUGE, {"session"}},
-    [METER_ETA] = {"anteroom_session_eta_seconds", "Wait of a newcomer at the measured rate; 0 while it is unknown.", METRIC_GAUGE, {"session"}},
-    [METER_ADMITTED] = {"anteroom_session_admitted_total", "Admissions by this publisher.", METRIC_COUNTER, {"session", "kind"}},
-    [METER_DEPARTED] = {"anteroom_session_departed_total", "People who left the line without being admitted.", METRIC_COUNTER, {"session", "reason"}},
-    [METER_HELD] = {"anteroom_session_held", "1 while people wait and nobody is admitted for this reason.", METRIC_GAUGE, {"session", "reason"}},
+    [METER_PARKED] = {"anteroom_session_parked",
+                      "People in the line whose connection is gone.",
+                      METRIC_GAUGE,
+                      {"session"}},
+    [METER_ACTIVE] = {"anteroom_session_active",
+                      "People inside: entry given, not expired or released.",
+                      METRIC_GAUGE,
+                      {"session"}},
+    [METER_STOCK_LEFT] = {"anteroom_session_stock_left",
+                          "Admissions left where a stock is set.",
+                          METRIC_GAUGE,
+                          {"session"}},
+    [METER_ETA] = {"anteroom_session_eta_seconds",
+                   "Wait of a newcomer at the measured rate; 0 while it is unknown.",
+                   METRIC_GAUGE,
+                   {"session"}},
+    [METER_ADMITTED] = {"anteroom_session_admitted_total",
+                        "Admissions by this publisher.",
+                        METRIC_COUNTER,
+                        {"session", "kind"}},
+    [METER_DEPARTED] = {"anteroom_session_departed_total",
+                        "People who left the line without being admitted.",
+                        METRIC_COUNTER,
+                        {"session", "reason"}},
+    [METER_HELD] = {"anteroom_session_held",
+                    "1 while people wait and nobody is admitted for this reason.",
+                    METRIC_GAUGE,
+                    {"session", "reason"}},
     [METER_OWNER] = {"anteroom_session_owner", "1 while this publisher owns the session.", METRIC_GAUGE, {"session"}},
-    [METER_TICK_DURATION] = {"anteroom_tick_duration_seconds", "From the admit call to the last confirmation of a tick.", METRIC_HISTOGRAM, {NULL}},
-    [METER_TICK_LATE] = {"anteroom_tick_late_seconds", "How much later than planned a tick began.", METRIC_HISTOGRAM, {NULL}},
+    [METER_TICK_DURATION] = {"anteroom_tick_duration_seconds",
+                             "From the admit call to the last confirmation of a tick.",
+                             METRIC_HISTOGRAM,
+                             {NULL}},
+    [METER_TICK_LATE] = {"anteroom_tick_late_seconds",
+                         "How much later than planned a tick began.",
+                         METRIC_HISTOGRAM,
+                         {NULL}},
     [METER_SERVERS] = {"anteroom_servers", "Gateways with a live heartbeat.", METRIC_GAUGE, {NULL}},
     [METER_REDIS_MEMORY] = {"anteroom_redis_memory_bytes", "Memory Redis uses.", METRIC_GAUGE, {NULL}},
-    [METER_REDIS_MEMORY_MAX] = {"anteroom_redis_memory_max_bytes", "Memory Redis may use; 0 = no limit.", METRIC_GAUGE, {NULL}},
+    [METER_REDIS_MEMORY_MAX] = {"anteroom_redis_memory_max_bytes",
+                                "Memory Redis may use; 0 = no limit.",
+                                METRIC_GAUGE,
+                                {NULL}},
 };
 
 static const char *const held_reasons[] = {"paused", "load-missing", "active-limit", "sold-out", "not-started"};
@@ -41,7 +89,8 @@ enum err publisher_meters_create(struct metrics **metrics)
     return metrics_create(metrics, defs, METER_COUNT, SERIES_MAX);
 }
 
-static void count(struct metrics *metrics, enum publisher_meter meter, uint64_t by, const char *session, const char *label)
+static void count(struct metrics *metrics, enum publisher_meter meter, uint64_t by, const char *session,
+                  const char *label)
 {
     metrics_add(metrics, meter, (double)by, session, label, NULL);
 }
@@ -51,7 +100,8 @@ static void gauge(struct metrics *metrics, enum publisher_meter meter, double va
     metrics_set(metrics, meter, value, session, NULL, NULL);
 }
 
-void publisher_meters_session(struct metrics *metrics, const char *session, const struct admission *admission, double rate)
+void publisher_meters_session(struct metrics *metrics, const char *session, const struct admission *admission,
+                              double rate)
 {
     gauge(metrics, METER_OWNER, 1, session);
     gauge(metrics, METER_WAITING, (double)admission->waiting, session);
@@ -62,7 +112,8 @@ void publisher_meters_session(struct metrics *metrics, const char *session, cons
         gauge(metrics, METER_STOCK_LEFT, (double)admission->stock_left, session);
     count(metrics, METER_ADMITTED, admission->admitted_now, session, "actual");
     count(metrics, METER_DEPARTED, admission->expired, session, "expired");
-    count(metrics, METER_DEPARTED, announce_left(admission), session, admission->closing[0] ? admission->closing : "left");
+    count(metrics, METER_DEPARTED, announce_left(admission), session,
+          admission->closing[0] ? admission->closing : "left");
     for (size_t i = 0; i < sizeof held_reasons / sizeof held_reasons[0]; i++)
         metrics_set(metrics, METER_HELD, strcmp(admission->held, held_reasons[i]) == 0, session, held_reasons[i], NULL);
 }

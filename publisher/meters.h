@@ -37,7 +37,8 @@ enum publisher_meter {
 
 MUST_CHECK enum err publisher_meters_create(struct metrics **metrics);
 /** What a tick of a session we own found. RATE: admissions a second, 0 = unknown. */
-void publisher_meters_session(struct metrics *metrics, const char *session, const struct admission *admission, double rate);
+void publisher_meters_session(struct metrics *metrics, const char *session, const struct admission *admission,
+                              double rate);
 /** The session is another publisher's: only session_owner stays, at 0. */
 void publisher_meters_fenced(struct metrics *metrics, const char *session);
 

@@ -35,8 +35,8 @@ static void on_timer(uv_timer_t *timer)
 {
     struct owner *owner = timer->data;
     uint64_t now = clock_mono_ms();
-    metrics_observe(owner->publisher->metrics, METER_TICK_LATE, now > owner->due_ms ? (double)(now - owner->due_ms) / 1000 : 0,
-                    NULL, NULL, NULL);
+    metrics_observe(owner->publisher->metrics, METER_TICK_LATE,
+                    now > owner->due_ms ? (double)(now - owner->due_ms) / 1000 : 0, NULL, NULL, NULL);
     if (!owner->tick)
         owner_tick(owner);
 }
@@ -116,7 +116,8 @@ static void owner_win(struct owner *owner, const struct admission *admission)
     memcpy(owner->held, admission->held, sizeof owner->held);
     rate_observe(&owner->rate, clock_mono_ms(), admission->admitted_now, open && admission->waiting > 0);
     publisher_meters_session(publisher->metrics, owner->session, admission, rate_value(&owner->rate));
-    metrics_set(publisher->metrics, METER_CLOCK_DIFFERENCE, (double)(clock_wall_ms() - admission->now_ms) / 1000, NULL, NULL, NULL);
+    metrics_set(publisher->metrics, METER_CLOCK_DIFFERENCE, (double)(clock_wall_ms() - admission->now_ms) / 1000, NULL,
+                NULL, NULL);
 }
 
 void owner_admitted(struct owner *owner, const struct admission *admission)
@@ -130,8 +131,9 @@ void owner_admitted(struct owner *owner, const struct admission *admission)
         break;
     case LINE_LOST:
         if (!owner->lost_told)
-            log_event(LOG_ERROR, "data-lost", LOG_S("session", owner->session), LOG_I("known_epoch", owner->known.epoch),
-                      LOG_I("known_rev", owner->known.rev), LOG_S("detail", "Redis came back older than what was announced"));
+            log_event(LOG_ERROR, "data-lost", LOG_S("session", owner->session),
+                      LOG_I("known_epoch", owner->known.epoch), LOG_I("known_rev", owner->known.rev),
+                      LOG_S("detail", "Redis came back older than what was announced"));
         owner->lost_told = true;
         owner->known = owner->announced = (struct line_rev){0, 0};
         owner->settled_count = 0;
@@ -165,8 +167,8 @@ void owner_ticked(struct owner *owner, struct admission *admission, bool told, b
     enum line_outcome outcome = admission ? admission->outcome : LINE_FAILED;
     owner->tick = NULL;
     if (outcome == LINE_OK) {
-        metrics_observe(owner->publisher->metrics, METER_TICK_DURATION, (double)(clock_mono_ns() - owner->begun_ns) / 1e9, NULL,
-                        NULL, NULL);
+        metrics_observe(owner->publisher->metrics, METER_TICK_DURATION,
+                        (double)(clock_mono_ns() - owner->begun_ns) / 1e9, NULL, NULL, NULL);
         free(owner->servers);
         owner->servers = admission->servers;
         owner->server_count = admission->server_count;
@@ -176,7 +178,8 @@ void owner_ticked(struct owner *owner, struct admission *admission, bool told, b
         plan(owner, next_delay(owner, admission, complete));
     } else if (outcome == LINE_NONE || outcome == LINE_DELETED) {
         if (outcome == LINE_NONE && owner->known.epoch)
-            log_event(LOG_ERROR, "data-lost", LOG_S("session", owner->session), LOG_I("known_epoch", owner->known.epoch),
+            log_event(LOG_ERROR, "data-lost", LOG_S("session", owner->session),
+                      LOG_I("known_epoch", owner->known.epoch),
                       LOG_S("detail", "the session's keys are missing and it was not deleted"));
         catalog_drop(&owner->publisher->catalog, owner);
     } else if (outcome == LINE_FENCED) {

@@ -1,5 +1,6 @@
-/** One session as this publisher sees it: when its next tick is due, what the ticks before found, and whether the session
- *  is ours at all. A session never has two ticks at once here; across publishers the lease in the admit script sees to it. */
+/** One session as this publisher sees it: when its next tick is due, what the ticks before found, and whether the
+ * session is ours at all. A session never has two ticks at once here; across publishers the lease in the admit script
+ * sees to it. */
 #ifndef ANTEROOM_PUBLISHER_OWNER_H
 #define ANTEROOM_PUBLISHER_OWNER_H
 
@@ -44,8 +45,8 @@ void owner_ring(struct owner *owner);
 void owner_admitted(struct owner *owner, const struct admission *admission);
 /** From the tick, its last act: PLACE is settled and told. */
 void owner_settled(struct owner *owner, const char *place);
-/** From the tick, its last act but for freeing itself: it is over. TOLD: the announcement, if any, reached every stream.
- *  COMPLETE: nothing failed. Takes the servers out of ADMISSION. */
+/** From the tick, its last act but for freeing itself: it is over. TOLD: the announcement, if any, reached every
+ * stream. COMPLETE: nothing failed. Takes the servers out of ADMISSION. */
 void owner_ticked(struct owner *owner, struct admission *admission, bool told, bool complete);
 
 /** Does SERVER have connections of this session, as far as we know, and is the session ours? */

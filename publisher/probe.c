@@ -11,7 +11,8 @@
 void probe_health(struct http_request *request, void *context)
 {
     (void)context;
-    http_respond(request, &(struct http_response){.status = 200, .type = "application/json", .body = TEXT("{\"status\":\"ok\"}\n")});
+    http_respond(request, &(struct http_response){
+                              .status = 200, .type = "application/json", .body = TEXT("{\"status\":\"ok\"}\n")});
 }
 
 /* Fit to schedule: Redis is there and was found fit, and we are not on our way out. */
@@ -21,10 +22,10 @@ static void probe_ready(struct http_request *request, void *context)
     const char *reason = publisher->stopping ? "stopping" : publisher->ready ? "ready" : "no Redis that is fit";
     bool ready = publisher->ready && !publisher->stopping;
     char body[128];
-    int len = snprintf(body, sizeof body, "{\"status\":\"%s\",\"reason\":\"%s\",\"redis\":\"%s\"}\n", ready ? "ok" : "unready", reason,
-                       redis_is_up(publisher->line.redis) ? "up" : "down");
-    http_respond(request,
-                 &(struct http_response){.status = ready ? 200 : 503, .type = "application/json", .body = {body, (size_t)len}});
+    int len = snprintf(body, sizeof body, "{\"status\":\"%s\",\"reason\":\"%s\",\"redis\":\"%s\"}\n",
+                       ready ? "ok" : "unready", reason, redis_is_up(publisher->line.redis) ? "up" : "down");
+    http_respond(request, &(struct http_response){
+                              .status = ready ? 200 : 503, .type = "application/json", .body = {body, (size_t)len}});
 }
 
 static void refresh(struct metrics *metrics)
@@ -44,10 +45,13 @@ static void probe_metrics(struct http_request *request, void *context)
     buf_init(&body, METRICS_BYTES_MAX);
     refresh(publisher->metrics);
     if (metrics_render(publisher->metrics, &body) == OK)
-        http_respond(request, &(struct http_response){
-                                  .status = 200, .type = "text/plain; version=0.0.4; charset=utf-8", .body = buf_view(&body)});
+        http_respond(request, &(struct http_response){.status = 200,
+                                                      .type = "text/plain; version=0.0.4; charset=utf-8",
+                                                      .body = buf_view(&body)});
     else
-        http_respond_problem(request, &(struct http_problem){.status = 503, .code = "unavailable", .title = "Out of memory",
+        http_respond_problem(request, &(struct http_problem){.status = 503,
+                                                             .code = "unavailable",
+                                                             .title = "Out of memory",
                                                              .detail = "The metrics do not fit into memory."});
     buf_finish(&body);
 }

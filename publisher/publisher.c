@@ -54,18 +54,20 @@ static void each_second(uv_timer_t *timer)
     struct publisher *publisher = timer->data;
     uint64_t now_ns = clock_mono_ns();
     if (publisher->second_due_ns && now_ns > publisher->second_due_ns)
-        metrics_observe(publisher->metrics, METER_LOOP_LAG, (double)(now_ns - publisher->second_due_ns) / 1e9, NULL, NULL, NULL);
+        metrics_observe(publisher->metrics, METER_LOOP_LAG, (double)(now_ns - publisher->second_due_ns) / 1e9, NULL,
+                        NULL, NULL);
     publisher->second_due_ns = now_ns + 1000000000u;
     catalog_second(&publisher->catalog);
     reaper_second(&publisher->reaper);
     startup_second(&publisher->startup);
 }
 
-static void keys_again(struct publisher *publisher)
+static void secrets_again(struct publisher *publisher)
 {
     char why[640];
-    if (keys_load(&publisher->keys, &publisher->options, why, sizeof why) == OK)
-        log_event(LOG_INFO, "keys-read", LOG_S("kid", token_key_id(publisher->keys.entry)), LOG_I("tokens", publisher->keys.actors->count));
+    if (secrets_load(&publisher->secrets, &publisher->options, why, sizeof why) == OK)
+        log_event(LOG_INFO, "keys-read", LOG_S("kid", token_key_id(publisher->secrets.entry)),
+                  LOG_I("tokens", publisher->secrets.actors->count));
     else
         log_event(LOG_ERROR, "keys-kept", LOG_S("detail", why));
 }
@@ -74,7 +76,7 @@ static void on_signal(uv_signal_t *handle, int signum)
 {
     struct publisher *publisher = handle->data;
     if (signum == SIGHUP)
-        keys_again(publisher);
+        secrets_again(publisher);
     else
         publisher_stop(publisher, 0);
 }
@@ -117,7 +119,8 @@ static void on_stopper(uv_timer_t *timer)
     if (!idle && clock_mono_ms() < publisher->stop_by_ms)
         return;
     if (!idle)
-        log_event(LOG_WARN, "stop-forced", LOG_S("detail", "Redis did not answer in time; the next tick of another publisher goes on"));
+        log_event(LOG_WARN, "stop-forced",
+                  LOG_S("detail", "Redis did not answer in time; the next tick of another publisher goes on"));
     publisher_close(publisher);
 }
 
@@ -156,5 +159,5 @@ void publisher_finish(struct publisher *publisher)
 {
     reaper_finish(&publisher->reaper);
     metrics_destroy(publisher->metrics);
-    keys_finish(&publisher->keys);
+    secrets_finish(&publisher->secrets);
 }

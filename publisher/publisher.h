@@ -9,7 +9,7 @@
 #include "publisher/catalog.h"
 #include "publisher/doorbell.h"
 #include "publisher/guard.h"
-#include "publisher/keys.h"
+#include "publisher/secrets.h"
 #include "publisher/meters.h"
 #include "publisher/options.h"
 #include "publisher/owner.h"
@@ -23,7 +23,7 @@ struct publisher {
     struct publisher_options options;
     char id[SERVER_ID_MAX + 1];
     struct line line;
-    struct keys keys;
+    struct secrets secrets;
     struct http_server *admin_server, *metrics_server;
     struct startup startup;
     struct catalog catalog;
@@ -42,9 +42,11 @@ struct publisher {
     int exit_code;
 };
 
-/** Makes all parts and listens. PUBLISHER holds options, keys and the line's settings. False: said why; close it all the same. */
+/** Makes all parts and listens. PUBLISHER holds options, keys and the line's settings. False: said why; close it all
+ * the same. */
 MUST_CHECK bool publisher_start(struct publisher *publisher, const struct redis_url *url);
-/** No new work; ticks and operations under way may end (5 s at most), then everything is closed and the loop runs empty. */
+/** No new work; ticks and operations under way may end (5 s at most), then everything is closed and the loop runs
+ * empty. */
 void publisher_stop(struct publisher *publisher, int exit_code);
 /** Closes all handles: the loop must run once more until it is empty. Once. */
 void publisher_close(struct publisher *publisher);

@@ -29,7 +29,7 @@ static void pulse_forget(struct pulses *pulses, struct pulse *pulse)
 void pulses_finish(struct pulses *pulses)
 {
     MAP_EACH(&pulses->by_name, node, next, cursor)
-        pulse_forget(pulses, of_node(node));
+    pulse_forget(pulses, of_node(node));
     map_finish(&pulses->by_name);
 }
 
@@ -44,7 +44,8 @@ static struct pulse *pulse_get(struct pulses *pulses, struct text name, bool *fr
 {
     struct pulse *pulse = pulse_find(pulses, name);
     *fresh = !pulse;
-    if (pulse || !server_id_valid(server_name_id(name)) || name.len >= SERVER_NAME_SIZE || pulses->by_name.len >= PULSES_MAX)
+    if (pulse || !server_id_valid(server_name_id(name)) || name.len >= SERVER_NAME_SIZE ||
+        pulses->by_name.len >= PULSES_MAX)
         return pulse;
     pulse = calloc(1, sizeof *pulse);
     if (!pulse)
@@ -63,7 +64,7 @@ void pulses_begin(struct pulses *pulses, uint64_t now_ms)
     pulses->looked_ms = now_ms;
     pulses->looking = true;
     MAP_EACH(&pulses->by_name, node, next, cursor)
-        of_node(node)->present = of_node(node)->served = false;
+    of_node(node)->present = of_node(node)->served = false;
 }
 
 void pulses_seen(struct pulses *pulses, struct text name, int64_t beat_ms)

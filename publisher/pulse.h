@@ -10,7 +10,8 @@
 #include <stdbool.h>
 
 #define PULSE_STILL_MS 5000
-/* One that no session of ours lists: those who own the sessions it serves park its places before it leaves the register. */
+/* One that no session of ours lists: those who own the sessions it serves park its places before it leaves the
+ * register. */
 #define PULSE_UNSERVED_MS 10000
 #define PULSE_ABSENT_MS 3000 /* a server with connections that is not registered (any more) */
 #define PULSE_STEP_MS 1500

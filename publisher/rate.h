@@ -1,5 +1,5 @@
-/** Admissions a second while people wait, as measured. Time in which nobody waits or the operator holds the line does not
- *  count: what is wanted is how fast the line moves, not how many come. Pure: time comes in. */
+/** Admissions a second while people wait, as measured. Time in which nobody waits or the operator holds the line does
+ * not count: what is wanted is how fast the line moves, not how many come. Pure: time comes in. */
 #ifndef ANTEROOM_PUBLISHER_RATE_H
 #define ANTEROOM_PUBLISHER_RATE_H
 
@@ -11,8 +11,8 @@
 #define RATE_WINDOW_MS 30000
 #define RATE_SLOT_MS 1000
 
-/** Admissions come in batches, so each slot ends with its last batch, and a rate is always taken from one batch's time to
- *  another's: else it would swing with how long the last one is ago. */
+/** Admissions come in batches, so each slot ends with its last batch, and a rate is always taken from one batch's time
+ * to another's: else it would swing with how long the last one is ago. */
 struct rate {
     struct rate_slot {
         uint64_t end_ms, count; /* on the busy clock */

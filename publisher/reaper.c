@@ -9,7 +9,7 @@
 
 #define FRESH_MS 2000 /* a heart that beat this recently is not an operator's to stop */
 
-/** The end of one server:  REAP (a session, a chunk an answer; then the next session) ──► SCORE ──► REMOVE ──► (end) */
+/** The end of one server:  REAP (a chunk an answer, session by session) ──► SCORE ──► REMOVE ──► (end) */
 struct burial {
     struct reaper *reaper;
     char server[SERVER_NAME_SIZE], session[SESSION_ID_MAX + 1], cursor[24];
@@ -106,8 +106,8 @@ static void chunk_answered(void *data, enum err err, const struct redis_reply *r
 
 static void burial_reap(struct burial *burial)
 {
-    if (line_reap(&burial->reaper->publisher->line, text_of(burial->session), text_of(burial->server), text_of(burial->cursor),
-                  chunk_answered, burial) != OK)
+    if (line_reap(&burial->reaper->publisher->line, text_of(burial->session), text_of(burial->server),
+                  text_of(burial->cursor), chunk_answered, burial) != OK)
         burial_end(burial);
 }
 
@@ -186,7 +186,8 @@ void reaper_second(struct reaper *reaper)
     char key[KEY_SIZE];
     if (reaper->asking || !publisher->ready || publisher->stopping)
         return;
-    struct text args[] = {TEXT("ZRANGE"), key_global(key, publisher->line.prefix, "servers"), TEXT("0"), TEXT("-1"), TEXT("WITHSCORES")};
+    struct text args[] = {TEXT("ZRANGE"), key_global(key, publisher->line.prefix, "servers"), TEXT("0"), TEXT("-1"),
+                          TEXT("WITHSCORES")};
     reaper->asking = line_command(&publisher->line, 5, args, servers_answered, reaper) == OK;
 }
 

@@ -1,5 +1,5 @@
-/** Looks at the gateways' heartbeats each second and parks the places of dead ones, in the sessions we own; when no session
- *  of ours lists one any more it is taken off the register. */
+/** Looks at the gateways' heartbeats each second and parks the places of dead ones, in the sessions we own; when no
+ * session of ours lists one any more it is taken off the register. */
 #ifndef ANTEROOM_PUBLISHER_REAPER_H
 #define ANTEROOM_PUBLISHER_REAPER_H
 

@@ -31,8 +31,8 @@ static enum err sign(struct buf *tokens, const struct token_key *key, const char
     return err == OK ? buf_text(tokens, text_of(token)) : err;
 }
 
-enum err settle_chunk_sign(struct settle_chunk *chunk, const struct token_key *key, const char *issuer, struct text session,
-                           const struct outbox_place *places, size_t count)
+enum err settle_chunk_sign(struct settle_chunk *chunk, const struct token_key *key, const char *issuer,
+                           struct text session, const struct outbox_place *places, size_t count)
 {
     enum err result = OK;
     CHECK(count <= SETTLE_CHUNK && chunk->count == 0);

@@ -23,7 +23,8 @@ static void startup_done(struct startup *startup)
     if (startup->failed && !startup->passed) {
         publisher_stop(publisher, 1);
     } else if (!startup->run_id[0]) {
-        redis_reconnect(publisher->line.redis, "its run id is unknown"); /* nothing happens where the connection is gone */
+        redis_reconnect(publisher->line.redis,
+                        "its run id is unknown"); /* nothing happens where the connection is gone */
     } else {
         startup->passed = publisher->ready = true;
         catalog_wake(&publisher->catalog);
@@ -67,9 +68,11 @@ static void memory_answered(void *data, enum err err, const struct redis_reply *
         enum info_memory memory = info_memory_policy(reply_text(reply));
         memory_set(startup, reply_text(reply));
         if (memory == MEMORY_EVICTS)
-            complain(startup, "redis-evicts", "Redis would throw keys of waiting people away: set maxmemory-policy noeviction");
+            complain(startup, "redis-evicts",
+                     "Redis would throw keys of waiting people away: set maxmemory-policy noeviction");
         else if (memory == MEMORY_MAY_EVICT)
-            log_event(LOG_WARN, "redis-may-evict", LOG_S("detail", "set maxmemory-policy noeviction before a maxmemory is set"));
+            log_event(LOG_WARN, "redis-may-evict",
+                      LOG_S("detail", "set maxmemory-policy noeviction before a maxmemory is set"));
     }
     if (startup->asked == 0)
         startup_done(startup);
@@ -91,7 +94,8 @@ static void save_answered(void *data, enum err err, const struct redis_reply *re
     struct text save = reply_text(reply_at(reply, 1));
     if (answered(startup, err, "CONFIG GET save", reply) && startup->no_aof && save.at && save.len == 0)
         log_event(LOG_WARN, "redis-not-persistent",
-                  LOG_S("detail", "a restart of Redis loses every line: set appendonly yes (or save), unless this is a test"));
+                  LOG_S("detail",
+                        "a restart of Redis loses every line: set appendonly yes (or save), unless this is a test"));
     if (startup->asked == 0)
         startup_done(startup);
 }
@@ -110,7 +114,8 @@ void startup_check(struct startup *startup)
     struct line *line = &startup->publisher->line;
     startup->failed = startup->no_aof = false;
     for (size_t i = 0; i < sizeof questions / sizeof questions[0]; i++)
-        if (line_command(line, questions[i].args[2].at ? 3 : 2, questions[i].args, questions[i].callback, startup) == OK)
+        if (line_command(line, questions[i].args[2].at ? 3 : 2, questions[i].args, questions[i].callback, startup) ==
+            OK)
             startup->asked++;
 }
 

@@ -1,6 +1,6 @@
 /** Is this Redis fit to hold a line? Asked each time the command connection is up, before any tick: version, run id,
- *  eviction, persistence. The first time an unfit one ends the program; later it is an error line only, as by then people
- *  are waiting in it. */
+ *  eviction, persistence. The first time an unfit one ends the program; later it is an error line only, as by then
+ * people are waiting in it. */
 #ifndef ANTEROOM_PUBLISHER_STARTUP_H
 #define ANTEROOM_PUBLISHER_STARTUP_H
 

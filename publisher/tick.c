@@ -23,7 +23,7 @@ struct tick {
     struct told {
         struct tick *tick;
         bool done;
-    } *told;             /* one a place of the outbox: is it stored and told? */
+    } * told;            /* one a place of the outbox: is it stored and told? */
     size_t next;         /* the first place of the outbox that no chunk has had */
     unsigned unanswered; /* messages under way */
     bool unannounced, failed;
@@ -64,7 +64,8 @@ static void message_answered(struct tick *tick)
 static void refused(struct tick *tick, const char *what, enum err err, const struct redis_reply *reply)
 {
     if (!tick->failed)
-        log_event(LOG_WARN, what, LOG_S("session", tick->session), LOG_S("reason", err_text(err)), LOG_T("detail", reply_text(reply)));
+        log_event(LOG_WARN, what, LOG_S("session", tick->session), LOG_S("reason", err_text(err)),
+                  LOG_T("detail", reply_text(reply)));
     tick->failed = true;
 }
 
@@ -87,7 +88,8 @@ static void announcement_answered(void *data, enum err err, const struct redis_r
     message_answered(tick);
 }
 
-static bool message_send(struct tick *tick, struct text server, const struct message *message, redis_callback *callback, void *data)
+static bool message_send(struct tick *tick, struct text server, const struct message *message, redis_callback *callback,
+                         void *data)
 {
     struct message_command command;
     struct line *line = &tick->publisher->line;
@@ -114,11 +116,13 @@ static void publish(struct tick *tick)
     struct text session = text_of(tick->session);
     char departed[DEPARTED_SIZE];
     if (admission->announce) {
-        struct message state = announce_state(admission, session, rate_value(&tick->owner->rate), announce_departed(admission, departed));
+        struct message state =
+            announce_state(admission, session, rate_value(&tick->owner->rate), announce_departed(admission, departed));
         announce_all(tick, &state);
     }
     if (admission->closing[0]) {
-        struct message closed = announce_closed(admission->rev.epoch, session, text_of(admission->closing), admission->closing_tail);
+        struct message closed =
+            announce_closed(admission->rev.epoch, session, text_of(admission->closing), admission->closing_tail);
         announce_all(tick, &closed);
     }
 }
@@ -165,13 +169,14 @@ static bool settle(struct tick *tick)
     size_t left = tick->admission.outbox_count - tick->next, count = left < SETTLE_CHUNK ? left : SETTLE_CHUNK;
     struct settle_chunk chunk;
     settle_chunk_init(&chunk);
-    enum err err = settle_chunk_sign(&chunk, publisher->keys.entry, publisher->options.common.entry_issuer, text_of(tick->session),
-                                     tick->admission.outbox + tick->next, count);
+    enum err err = settle_chunk_sign(&chunk, publisher->secrets.entry, publisher->options.common.entry_issuer,
+                                     text_of(tick->session), tick->admission.outbox + tick->next, count);
     if (err != OK)
         refused(tick, "unsigned", err, NULL);
     tick->next += count;
-    err = chunk.count ? line_settle(&publisher->line, text_of(tick->session), chunk.count, chunk.args, chunk_answered, tick)
-                      : ERR_MISSING;
+    err = chunk.count
+              ? line_settle(&publisher->line, text_of(tick->session), chunk.count, chunk.args, chunk_answered, tick)
+              : ERR_MISSING;
     if (err != OK)
         refused(tick, "unsettled", err, NULL);
     settle_chunk_finish(&chunk);
@@ -233,7 +238,7 @@ struct tick *tick_start(struct publisher *publisher, struct owner *owner)
         .tick_ms = publisher->options.tick_ms,
         .known = owner->known,
         .announced = owner->announced,
-        .settled = (const char(*)[PLACE_ID_LEN + 1])owner->settled,
+        .settled = (const char(*)[PLACE_ID_LEN + 1]) owner->settled,
         .settled_count = owner->settled_count,
     };
     struct admit_args args;
@@ -243,7 +248,8 @@ struct tick *tick_start(struct publisher *publisher, struct owner *owner)
     tick->owner = owner;
     memcpy(tick->session, owner->session, sizeof tick->session);
     admit_args_init(&args, &order);
-    if (line_eval(&publisher->line, &script_admit, text_of(owner->session), args.count, args.args, admit_answered, tick) == OK)
+    if (line_eval(&publisher->line, &script_admit, text_of(owner->session), args.count, args.args, admit_answered,
+                  tick) == OK)
         return tick;
     tick_free(tick);
     return NULL;

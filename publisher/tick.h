@@ -1,5 +1,6 @@
 /** One tick of one session: admit, settle, publish. It owns itself and ends by itself; its owner hears of it by
- *  owner_admitted, owner_settled and, last, owner_ticked. A crash or a failure anywhere leaves the rest to the next tick. */
+ *  owner_admitted, owner_settled and, last, owner_ticked. A crash or a failure anywhere leaves the rest to the next
+ * tick. */
 #ifndef ANTEROOM_PUBLISHER_TICK_H
 #define ANTEROOM_PUBLISHER_TICK_H
 

@@ -151,7 +151,8 @@ static void view_ask(struct view *view)
     }
 }
 
-enum err view_fetch(struct publisher *publisher, const struct text *sessions, size_t count, view_callback *callback, void *data)
+enum err view_fetch(struct publisher *publisher, const struct text *sessions, size_t count, view_callback *callback,
+                    void *data)
 {
     struct views *views = calloc(1, sizeof *views + count * sizeof views->items[0]);
     CHECK(count > 0);

@@ -14,7 +14,7 @@ struct publisher;
 typedef void view_callback(void *data, enum err err, json_t *items);
 
 /** At least one session; ids valid and copied. Fails at once or calls back once, later. */
-MUST_CHECK enum err view_fetch(struct publisher *publisher, const struct text *sessions, size_t count, view_callback *callback,
-                               void *data);
+MUST_CHECK enum err view_fetch(struct publisher *publisher, const struct text *sessions, size_t count,
+                               view_callback *callback, void *data);
 
 #endif

@@ -7,6 +7,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import support  # noqa: E402
+import visitors  # noqa: E402
 
 
 @pytest.fixture
@@ -82,3 +83,38 @@ def admin(publisher):
     api = support.Admin(publisher.url("admin"))
     yield api
     api.close()
+
+
+@pytest.fixture
+def start_gateway(redis_server, folder, daemons):
+    """Starts a gateway that goes away quickly; waits until it is ready for traffic."""
+
+    def start(identity="gw-1", wait=True, **options):
+        daemon = daemons(support.Daemon("anteroom-gateway", {
+            "redis_url": redis_server.url, "entry_key_file": folder.entry_key, "ticket_key_file": folder.ticket_key,
+            "listen": "127.0.0.1:0", "metrics_listen": "127.0.0.1:0", "server_id": identity, "join_limit": "off",
+            "drain_notice_s": 0, "drain_s": 0, **options}))
+        if wait:
+            support.wait_until(lambda: support.is_ready(daemon), what="a ready gateway")
+        return daemon
+
+    return start
+
+
+@pytest.fixture
+def gateway(start_gateway):
+    return start_gateway()
+
+
+@pytest.fixture
+def visit():
+    """Opens event streams; all are closed at the end."""
+    opened = []
+
+    def open_stream(daemon, session="s", **options):
+        opened.append(visitors.Stream(daemon if isinstance(daemon, str) else daemon.url("public"), session, **options))
+        return opened[-1]
+
+    yield open_stream
+    for stream in opened:
+        stream.close()

@@ -21,6 +21,7 @@ ENTRY_KEY = "entry-key-for-tests-0123456789-abcdefghij"
 TICKET_KEY = "ticket-key-for-tests-0123456789-abcdefghij"
 ADMIN_TOKEN = "admin-token-for-tests"
 READ_TOKEN = "reading-token-for-tests"
+NEVER = threading.Event()  # nobody sets it: a pause that polls, not a guess at how long something takes
 
 
 def wait_until(condition, timeout=10.0, what="the condition"):
@@ -31,7 +32,7 @@ def wait_until(condition, timeout=10.0, what="the condition"):
         if value:
             return value
         assert time.monotonic() < deadline, f"waited {timeout} s in vain for {what}"
-        time.sleep(0.01)
+        NEVER.wait(0.01)
 
 
 class RedisServer:
@@ -272,3 +273,39 @@ class FakeGateway:
 
     def wait_message(self, kind, timeout=10.0, **fields):
         return wait_until(lambda: self.messages(kind, **fields), timeout, f"a {kind} message with {fields}")[0]
+
+
+def is_ready(gateway):
+    return requests.get(gateway.url("public") + "/readyz", timeout=5).status_code == 200
+
+
+def metric(daemon, name, **labels):
+    """The sum of a metric's series that have these labels."""
+    total = 0.0
+    for line in requests.get(daemon.url("metrics") + "/metrics", timeout=5).text.splitlines():
+        if line.split("{")[0].split(" ")[0] == name and all(f'{key}="{value}"' in line for key, value in labels.items()):
+            total += float(line.rsplit(" ", 1)[1])
+    return total
+
+
+def dump(client, ignore=("server", "servers")):
+    """Everything in Redis but the daemons' own heartbeats and leases: to see that nothing changed."""
+    ticking = {"clock", "seen", "owner_until", "refilled", "tokens", "run", "owner", "announced", "rev", "dirty"}
+    everything = {}
+    for key in sorted(client.keys("*")):
+        if key.split(":")[0] in ignore:
+            continue
+        if key.endswith(":state"):
+            everything[key] = {name: value for name, value in client.hgetall(key).items() if name not in ticking}
+        else:
+            everything[key] = read_any(client, key)
+    return everything
+
+
+def read_any(client, key):
+    readers = {"string": lambda: client.execute_command("GETRANGE", key, 0, -1) if not key.endswith("departed") else client.strlen(key),
+               "hash": lambda: client.hgetall(key), "set": lambda: sorted(client.smembers(key)),
+               "zset": lambda: client.zrange(key, 0, -1, withscores=True), "list": lambda: client.lrange(key, 0, -1),
+               "stream": lambda: client.xrange(key)}
+    kind = client.type(key)
+    return readers[kind]() if kind in readers else None

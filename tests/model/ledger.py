@@ -46,8 +46,9 @@ def token_expiry(token):
 
 
 class Ledger:
-    def __init__(self, count):
+    def __init__(self, count, connected=lambda place: False):
         self.count = count  # a Counter of what happened
+        self.connected = connected  # does a living gateway hold the connection of a place?
         self.places = {}
         self.admissions_seen = '0'
         self.config = {}
@@ -363,6 +364,7 @@ class Ledger:
                 require(place.kept is not None and place.kept <= self.clock, 'lost', place, 'left the line at', self.clock,
                         'without a reason')
                 self.depart(place, 'deadline')
+                self.count['deadlines while connected'] += self.connected(place)
                 expired += 1
         if reply[17] == '':
             require(reply[16] == expired, 'wrong reply', reply[16], 'expired, not', expired)

@@ -1,7 +1,7 @@
 """One session driven by hand, for the fixed scenes: the scripts with their real chunks and limits, and a clock."""
 from ledger import Violation, require
 from resp import RedisError
-from scripts import PREFIX, Scripts, keys
+from scripts import PREFIX, Scripts
 
 START = 1_000_000_000_000
 ADMIT = {'me': 'A', 'lease': 3000, 'step': 5000, 'run': 'run', 'epoch': 0, 'rev': 0, 'told_epoch': 0, 'told_rev': 0, 'cap': '',
@@ -86,6 +86,3 @@ def attempt(line, name, args):
     """The reply, an error as its text."""
     reply = line.redis.pipeline([line.command(name, *args)])[0]
     return str(reply) if isinstance(reply, RedisError) else reply
-
-
-__all__ = ['Line', 'START', 'attempt', 'keys', 'same']

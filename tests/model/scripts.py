@@ -10,7 +10,6 @@ import subprocess
 LINE = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'common', 'line')
 NAMES = ('join', 'resume', 'park', 'leave', 'status', 'sync', 'admit', 'settle', 'reap', 'configure')
 PREFIX = 'session:{s}:'
-DEPARTS = ('park', 'leave', 'admit')  # the scripts that take places out of the line unadmitted
 
 # The simulated time, in ms, is the last of ARGV; the script never sees it there.
 CLOCK = ("local time = call('TIME')",
@@ -81,8 +80,10 @@ def prepared(name, changes, small):
         if script == name:
             body = substitute(name, body, old, new)
     if small:
+        mutated = [old for script, old, _ in changes if script == name]
         for old, new in SMALL['*'] + SMALL.get(name, []):
-            body = substitute(name, body, old, new)
+            if not any(old in gone for gone in mutated):
+                body = substitute(name, body, old, new)
     return body
 
 

@@ -46,7 +46,7 @@ class World:
         self.redis, self.seed, self.flags = connection, seed, frozenset(flags)
         self.random = random.Random(seed)
         self.count = collections.Counter()
-        self.ledger = Ledger(self.count)
+        self.ledger = Ledger(self.count, self.connected)
         small = self.random.random() < 0.8
         connection.call('FLUSHALL')
         self.scripts = Scripts(connection, changes, small)
@@ -67,6 +67,10 @@ class World:
         self.wishes = self.build_wishes()
 
     # ---- names ----
+
+    def connected(self, place):
+        holders = [g.connections.get(place.id) for g in self.gateways if not g.dead and g.frozen_until <= self.mono]
+        return any(connection is not None and connection.conn == place.conn for connection in holders)
 
     def elapsed(self):
         return self.mono - START
@@ -217,7 +221,7 @@ class World:
         weights = [(self.wish_arrive, 24), (self.wish_drop, 8), (self.wish_leave, 3), (self.wish_poll, 5), (self.wish_read, 24),
                    (self.wish_second, 14), (self.wish_tick, 17), (self.wish_notice, 3), (self.wish_operate, 0.25),
                    (self.wish_reopen, 0.7), (self.wish_recreate, 0.02)]
-        weights += [(wish, weight * self.faults) for wish, weight in (
+        weights += [(wish, weight * self.faults * self.random.choice((0, 0.3, 1, 3))) for wish, weight in (
             (self.wish_crash, 0.15), (self.wish_freeze, 0.25), (self.wish_lose_stream, 0.25), (self.wish_trim_stream, 0.25),
             (self.wish_outage, 0.06), (self.wish_clock_jump, 0.06), (self.wish_idle, 0.3))]
         return [wish for wish, _ in weights], list(self.cumulated(weights))

@@ -133,6 +133,20 @@ def a_last_announcement_that_was_lost_costs_one_sweep(world):
 
 
 @scene
+def a_lost_announcement_is_noticed_by_the_next(world):
+    first, second, third = (visit(world, world.gateways[0]) for _ in range(3))
+    seconds(world, 1, world.gateways)
+    world.read_all()
+    for visitor in (first, second):
+        world.redis.call('XTRIM', 'server:g0:stream', 'MAXLEN', 0)
+        visitor.gateway.leave(visitor.ticket)
+        world.drain()
+        seconds(world, 1, [])
+    world.read_all()
+    require(third.connection.shown == 1, 'wrong position', 'shown is still', third.connection.shown)
+
+
+@scene
 def an_entry_that_was_lost_is_found(world):
     visitor = visit(world, world.gateways[0])
     seconds(world, 1, world.gateways)

@@ -1,11 +1,11 @@
-#include "publisher/keys.h"
+#include "publisher/secrets.h"
 
 #include <stdlib.h>
 
-enum err keys_load(struct keys *keys, const struct publisher_options *options, char *why, size_t why_size)
+enum err secrets_load(struct secrets *secrets, const struct publisher_options *options, char *why, size_t why_size)
 {
     const struct setting *common = &options->common;
-    struct keys fresh = {.actors = calloc(1, sizeof *fresh.actors)};
+    struct secrets fresh = {.actors = calloc(1, sizeof *fresh.actors)};
     enum token_alg alg = TOKEN_HS256;
     snprintf(why, why_size, "out of memory");
     enum err err = fresh.actors ? token_alg_parse(text_of(common->entry_alg), &alg) : ERR_NOMEM;
@@ -14,19 +14,19 @@ enum err keys_load(struct keys *keys, const struct publisher_options *options, c
     if (err == OK)
         err = actors_load(fresh.actors, options->admin_token_file, why, why_size);
     if (err != OK) {
-        keys_finish(&fresh);
+        secrets_finish(&fresh);
         return err;
     }
-    keys_finish(keys);
-    *keys = fresh;
+    secrets_finish(secrets);
+    *secrets = fresh;
     return OK;
 }
 
-void keys_finish(struct keys *keys)
+void secrets_finish(struct secrets *secrets)
 {
-    token_key_destroy(keys->entry);
-    if (keys->actors)
-        explicit_bzero(keys->actors, sizeof *keys->actors);
-    free(keys->actors);
-    *keys = (struct keys){.entry = NULL};
+    token_key_destroy(secrets->entry);
+    if (secrets->actors)
+        explicit_bzero(secrets->actors, sizeof *secrets->actors);
+    free(secrets->actors);
+    *secrets = (struct secrets){.entry = NULL};
 }

@@ -1,0 +1,87 @@
+#include "publisher/change_effect.h"
+
+#include "common/base/log.h"
+#include "publisher/announce.h"
+#include "publisher/publisher.h"
+
+#include <stdlib.h>
+
+static const struct change_row rows[] = {
+    [CHANGE_PUT] = {"replace", "replace", NULL},   [CHANGE_PATCH] = {"patch", "patch", NULL},
+    [CHANGE_DELETE] = {"delete", "delete", NULL},  [CHANGE_PAUSE] = {"patch", "pause", "paused"},
+    [CHANGE_RESUME] = {"patch", "resume", "open"}, [CHANGE_CLOSE] = {"patch", "close", "closed"},
+    [CHANGE_CLEAR] = {"clear", "clear", NULL},
+};
+
+const struct change_row *change_row(const struct change *change)
+{
+    return &rows[change->kind];
+}
+
+const char *change_action(const struct change *change)
+{
+    return change->create ? "create" : rows[change->kind].action;
+}
+
+void change_log(const struct change *change, const json_t *after)
+{
+    char *before = change->before ? json_dumps(change->before, JSON_COMPACT) : NULL;
+    char *text = after ? json_dumps(after, JSON_COMPACT) : NULL;
+    log_event(LOG_INFO, "admin", LOG_S("session", change->op.session), LOG_S("actor", change->op.actor),
+              LOG_S("action", change_action(change)), LOG_S("before", before ? before : "null"),
+              LOG_S("after", text ? text : "null"));
+    free(before);
+    free(text);
+}
+
+void change_ring(const struct change *change)
+{
+    struct publisher *publisher = change->op.publisher;
+    const char *session = change->op.session;
+    char key[KEY_SIZE];
+    struct text args[] = {TEXT("PUBLISH"), key_global(key, publisher->line.prefix, "doorbell"), text_of(session)};
+    if (line_command(&publisher->line, 3, args, NULL, NULL) != OK)
+        log_event(LOG_DEBUG, "unrung", LOG_S("session", session));
+}
+
+void change_deleted(const struct change *change, const struct redis_reply *reply)
+{
+    struct publisher *publisher = change->op.publisher;
+    struct text session = text_of(change->op.session);
+    const struct redis_reply *servers = reply_at(reply, 3);
+    struct owner *owner = catalog_find(&publisher->catalog, session);
+    struct message closed =
+        announce_closed((uint64_t)reply_int(reply_at(reply, 2), 0), session, TEXT("closed"), TAIL_ALL);
+    char key[KEY_SIZE];
+    for (size_t i = 0; i < reply_len(servers); i++) {
+        struct message_command command;
+        struct text server = reply_text(reply_at(servers, i));
+        if (!server_id_valid(server_name_id(server)))
+            continue;
+        message_encode(&command, publisher->line.prefix, server, &closed);
+        if (line_command(&publisher->line, command.count, command.args, NULL, NULL) != OK)
+            log_event(LOG_WARN, "closed-untold", LOG_T("session", session), LOG_T("server", server));
+    }
+    struct text args[] = {TEXT("SREM"), key_global(key, publisher->line.prefix, "sessions"), session};
+    if (line_command(&publisher->line, 3, args, NULL, NULL) != OK) /* an id without a config is tolerated */
+        log_event(LOG_WARN, "still-listed", LOG_T("session", session));
+    if (owner)
+        catalog_drop(&publisher->catalog, owner);
+}
+
+json_t *change_after(const struct change *change)
+{
+    json_t *defaults = config_json(NULL), *after, *value;
+    const char *name;
+    if (change->kind == CHANGE_DELETE) {
+        json_decref(defaults);
+        return NULL;
+    }
+    after = change->kind == CHANGE_PUT || !change->before ? json_copy(defaults) : json_copy(change->before);
+    json_object_foreach(change->body, name, value)
+        json_object_set(after, name, json_is_null(value) ? json_object_get(defaults, name) : value);
+    if (rows[change->kind].status)
+        json_object_set_new(after, "status", json_string(rows[change->kind].status));
+    json_decref(defaults);
+    return after;
+}

@@ -1,0 +1,112 @@
+"""Scenes: who holds a place, and what happens to one that nobody holds."""
+from ledger import require
+from line import START, same
+from scenes import scene
+
+
+@scene()
+def a_late_park_of_an_older_connection_changes_nothing(line):
+    """A, then B, then A again: the server is the same, the connection is not."""
+    line.join('a', server='g1.b', conn='g1:1')
+    line.resume('a', server='g2.b', conn='g2:1')
+    line.resume('a', server='g1.b', conn='g1:2')
+    same(line.park('a', 'g1:1'), ['stale'])
+    same(line.key('ZCARD', 'parked'), 0)
+    same(line.park('a', 'g1:2'), ['parked'])
+    same(line.resume('a', conn='g1:2', expect='g1:2')[0], 'waiting')
+    same(line.key('ZCARD', 'parked'), 0)
+    same(line.resume('a', conn='g1:1', expect='g1:1')[0], 'moved')
+
+
+@scene()
+def a_leave_with_an_older_ticket_changes_nothing(line):
+    line.join('a')
+    same(line.resume('a')[4], 2)
+    same(line.leave('a', 1), ['stale'])
+    same(line.leave('a', 2), ['departed', 'g1.b', 1])
+    same(line.leave('a', 2), ['gone'])
+
+
+@scene()
+def a_park_after_a_lost_answer_finds_the_older_place_of_the_user(line):
+    line.join('a', 'user', conn='one')
+    same(line.join('b', 'user', conn='two')[:2], ['waiting', 'a'])
+    same(line.park('b', 'two', 'user', 'short'), ['parked'])
+    require(line.key('ZSCORE', 'parked', 'a') is not None, 'scene', 'a was not parked')
+
+
+@scene(graceMs=300000)
+def only_a_ticket_that_nobody_ever_had_is_kept_shortly(line):
+    line.join('a', 'user', conn='one')
+    line.join('b', 'user', conn='two')  # takes a; the answer is lost
+    line.park('b', 'two', 'user', 'short')
+    line.join('c', conn='three')
+    line.park('c', 'three', '', 'short')
+    same(line.key('ZRANGE', 'parked', 0, -1, 'WITHSCORES'), ['c', str(START + 30000), 'a', str(START + 300000)])
+
+
+@scene(graceMs=0)
+def without_grace_a_parked_place_departs_at_once(line):
+    line.join('a', 'user')
+    line.join('b', 'user2')
+    same(line.park('a', 'a:1'), ['departed'])
+    same(line.resume('a')[0], 'gone')
+    same(line.key('HGET', 'users', 'user'), None)
+    same(line.call('status', 'b', '', 0, 0)[5], 1)
+    same(line.key('GETBIT', 'departed', 1), 1)
+
+
+@scene(virtual='false')
+def asking_to_be_virtual_does_not_free_a_place_of_its_deadline(line):
+    line.join('a', 'user', mode='poll')
+    same(line.join('b', 'user', mode='virtual'), ['not-virtual'])
+    line.configure('patch', virtual='true')
+    same(line.join('b', 'user', mode='virtual')[:2], ['waiting', 'a'])
+    require(line.key('ZSCORE', 'parked', 'a') is not None, 'zombie', 'a has neither connection nor deadline')
+    line.join('v', mode='virtual')
+    same(line.key('ZSCORE', 'parked', 'v'), None)
+
+
+@scene(graceMs=60000)
+def polling_keeps_a_place_and_silence_does_not(line):
+    line.join('a', mode='poll')
+    same(line.key('ZSCORE', 'parked', 'a'), str(START + 30000))
+    line.call('status', 'a', 'poll', 0, 0)
+    same(line.key('ZSCORE', 'parked', 'a'), str(START + 60000))
+    line.call('status', 'a', '', 0, 0)
+    same(line.resume('a')[0], 'waiting')
+    same(line.key('ZSCORE', 'parked', 'a'), None)
+
+
+@scene(perUser='refuse')
+def a_second_place_is_refused_while_the_first_is_connected(line):
+    line.join('a', 'user')
+    same(line.join('b', 'user'), ['already-waiting'])
+    line.park('a', 'a:1')
+    same(line.join('b', 'user')[:2], ['waiting', 'a'])
+
+
+@scene(batch=1)
+def rejoin_decides_what_somebody_admitted_gets(line):
+    line.join('a', 'user')
+    line.settle_all(line.admit())
+    same(line.join('b', 'user')[:2], ['entered', 'a'])
+    line.configure('patch', rejoin='back')
+    same(line.join('b', 'user')[:2], ['waiting', 'b'])
+    line.configure('patch', rejoin='refuse')
+    line.now += 1000
+    line.admit()
+    same(line.join('c', 'user'), ['already-entered'])
+
+
+@scene()
+def reaping_parks_a_dead_servers_places_and_no_others(line):
+    line.join('a', server='g1.b')
+    line.join('b', server='g2.b')
+    line.join('c', server='g1.c')
+    same(line.call('reap', 'g1.b', '0'), ['0', 1])
+    same(line.key('ZRANGE', 'parked', 0, -1), ['a'])
+    same(sorted(line.key('HKEYS', 'servers')), ['g1.c', 'g2.b'])
+    same(line.resume('a', server='g1.b', conn='a:1', expect='a:1')[0], 'waiting')
+    same(line.key('ZCARD', 'parked'), 0)
+    require('g1.b' in line.key('HKEYS', 'servers'), 'zombie', 'the server that took its place back is not told')
