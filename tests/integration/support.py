@@ -6,6 +6,7 @@ Nothing here sleeps for a fixed time: every wait is for a condition and has a de
 import json
 import os
 import pathlib
+import re
 import secrets
 import signal
 import subprocess
@@ -80,6 +81,16 @@ class RedisServer:
         self.client.close()
 
 
+def parse_line(line):
+    """A log line of either form as a dict."""
+    try:
+        return json.loads(line)
+    except ValueError:
+        pairs = re.findall(r'(\w+)=("(?:[^"\\]|\\.)*"|\S*)', line)
+        event = {name: json.loads(value) if value.startswith('"') else value for name, value in pairs}
+        return {"event": None, **event, "raw": line.rstrip("\n")}
+
+
 class Daemon:
     """One of our programs. ARGUMENTS are flags without "--": {"tick_ms": 50} becomes --tick-ms=50."""
 
@@ -95,10 +106,7 @@ class Daemon:
 
     def _read(self):
         for line in self.process.stderr:
-            try:
-                event = json.loads(line)
-            except ValueError:
-                event = {"event": None, "raw": line.rstrip("\n")}
+            event = parse_line(line)
             with self._more:
                 self.log.append(event)
                 self._more.notify_all()

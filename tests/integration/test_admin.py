@@ -1,5 +1,6 @@
 """The publisher's admin API."""
 
+import signal
 import time
 
 import pytest
@@ -24,8 +25,8 @@ def test_a_created_session_is_read_back_with_defaults_and_live_figures(admin):
     assert (body["sessionId"], body["version"], body["batch"], body["intervalMs"]) == ("a", 1, 3, 5000)
     assert body["startsAt"] == "2020-01-01T00:00:00.000Z" and body["endsAt"] is None
     live = wait_until(lambda: (figures := admin.live("a"))["owner"] and figures, what="an owner")
-    assert set(live) == {"waiting", "lobby", "parked", "active", "admitted", "head", "tail", "phase", "epoch", "rev", "owner",
-                         "held", "ratePerSecond"}
+    assert set(live) == {"waiting", "lobby", "parked", "active", "admitted", "head", "tail", "phase", "epoch", "rev",
+                         "owner", "held", "ratePerSecond"}
     assert live["phase"] == "open" and live["waiting"] == 0 and live["held"] is None
 
 
@@ -191,7 +192,8 @@ def test_servers_are_listed_with_their_lag(admin, gateways, client):
     gateway = gateways("gw-1")
     client.xadd(gateway.stream, {"type": "notice"})
     item, = wait_until(lambda: admin("GET", "/admin/servers").json()["items"])
-    assert (item["server"], item["id"], item["boot"], item["lag"], item["pending"]) == (gateway.name, "gw-1", "boot0001", 1, 0)
+    assert (item["server"], item["id"], item["boot"]) == (gateway.name, "gw-1", "boot0001")
+    assert (item["lag"], item["pending"]) == (1, 0)
     wait_until(lambda: admin("GET", "/admin/servers").json()["items"][0]["alive"])
     assert code(admin("DELETE", f"/admin/servers/{gateway.name}")) == (409, "server-alive")
     assert code(admin("DELETE", "/admin/servers/gw-2")) == (404, "not-found")
@@ -204,13 +206,14 @@ def test_changes_are_logged_and_audited_with_their_actor(admin, publisher, clien
     assert line["actor"] == "alice" and line["session"] == "a"
     assert '"batch":3' in line["before"] and '"batch":4' in line["after"]
     entries = [entry for _, entry in client.xrange(scripts.key("a", "audit"))]
-    assert [(entry["actor"], entry["action"], entry["version"]) for entry in entries] == [("alice", "create", "1"), ("alice", "patch", "2")]
+    assert [(entry["actor"], entry["action"], entry["version"]) for entry in entries] == [
+        ("alice", "create", "1"), ("alice", "patch", "2")]
 
 
 def test_no_token_no_answer(publisher):
     url = publisher.url("admin") + "/admin/sessions"
-    for headers in ({}, {"Authorization": f"Basic {ADMIN_TOKEN}"}, {"Authorization": "Bearer x"}, {"Authorization": "Bearer"}):
-        answer = requests.get(url, headers=headers, timeout=5)
+    for header in (None, f"Basic {ADMIN_TOKEN}", "Bearer x", "Bearer"):
+        answer = requests.get(url, headers={"Authorization": header} if header else {}, timeout=5)
         assert code(answer) == (401, "unauthorized")
         assert answer.headers["WWW-Authenticate"].startswith("Bearer")
     assert requests.get(publisher.url("admin") + "/healthz", timeout=5).status_code == 200
@@ -221,7 +224,8 @@ def test_a_reading_token_changes_nothing(admin, publisher):
     reader = Admin(publisher.url("admin"), READ_TOKEN)
     admin.create("a")
     assert reader("GET", "/admin/sessions/a").status_code == 200
-    for method, path in (("PUT", "/b"), ("PATCH", "/a"), ("DELETE", "/a"), ("POST", "/a/pause"), ("DELETE", "/a/places/" + "x" * 22)):
+    for method, path in (("PUT", "/b"), ("PATCH", "/a"), ("DELETE", "/a"), ("POST", "/a/pause"),
+                         ("DELETE", "/a/places/" + "x" * 22)):
         assert code(reader(method, f"/admin/sessions{path}", {})) == (403, "forbidden")
     assert admin("GET", "/admin/sessions/a").json()["version"] == 1
 
@@ -250,7 +254,6 @@ def test_a_guesser_who_hangs_up_or_waits_at_the_end_does_no_harm(publisher):
 
 
 def test_sighup_reads_the_tokens_again_or_keeps_them(admin, publisher, folder):
-    import signal
     folder.write("tokens", "carol another-token-for-tests\n")
     publisher.signal(signal.SIGHUP)
     publisher.wait_log("keys-read")

@@ -4,8 +4,8 @@ from ledger import ADMITTED, WAITING, require
 from scripts import PREFIX
 
 PARTS = [('ZRANGE', 'waiting', 0, -1, 'WITHSCORES'), ('HGETALL', 'places'), ('HGETALL', 'users'),
-         ('ZRANGE', 'parked', 0, -1, 'WITHSCORES'), ('GET', 'departed'), ('HKEYS', 'servers'), ('ZRANGE', 'outbox', 0, -1, 'WITHSCORES'),
-         ('HGETALL', 'entries'), ('ZRANGE', 'active', 0, -1, 'WITHSCORES'),
+         ('ZRANGE', 'parked', 0, -1, 'WITHSCORES'), ('GET', 'departed'), ('HKEYS', 'servers'),
+         ('ZRANGE', 'outbox', 0, -1, 'WITHSCORES'), ('HGETALL', 'entries'), ('ZRANGE', 'active', 0, -1, 'WITHSCORES'),
          ('HMGET', 'state', 'epoch', 'tail', 'head', 'base', 'rev', 'admitted', 'phase')]
 
 
@@ -113,7 +113,8 @@ def check_quiet(world):
             place = ledger.places[connection.place]
             connected[place.id] = connection
             require(place.state == WAITING, 'untold', place, 'is still connected to', gateway.name)
-            require((place.conn, place.server) == (connection.conn, gateway.name), 'zombie', gateway.name, connection.conn, 'holds', place)
+            require((place.conn, place.server) == (connection.conn, gateway.name), 'zombie', gateway.name, connection.conn,
+                    'holds', place)
             require(position(connection.ticket) == rank[place.id] == connection.shown, 'wrong position', 'known',
                     position(connection.ticket), 'shown', connection.shown, 'true', rank[place.id], place)
     for place_id in rank:

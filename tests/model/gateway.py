@@ -256,7 +256,8 @@ class Gateway:
             if place.state == WAITING and not ledger.deleted and connection.epoch == ledger.epoch:
                 if shown < ledger.rank(connection.ticket):
                     raise Violation('wrong position', '%s shows %d to %r, it is %d; knows rev %d head %d base %d' % (
-                        self.name, shown, place, ledger.rank(connection.ticket), self.known.rev, self.known.head, self.known.base))
+                        self.name, shown, place, ledger.rank(connection.ticket), self.known.rev, self.known.head,
+                        self.known.base))
             connection.shown = shown
 
     def take_state(self, message):

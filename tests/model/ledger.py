@@ -180,7 +180,7 @@ class Ledger:
         outcome, place = reply[0], self.places[reply[1]]
         require(reply[2] == self.epoch, 'wrong reply', 'epoch', reply)
         if outcome == 'entered':
-            require(place.state == ADMITTED and place.token == reply[3], 'token', 'for', place, 'is', place.token, 'not', reply[3])
+            require(place.state == ADMITTED and place.token == reply[3], 'token', 'for', place, 'is not', reply[3])
         elif outcome == 'moved':
             require(expect not in ('', place.conn), 'outcome', 'moved, but the connection is the same:', place)
         elif outcome == 'gone':
@@ -310,7 +310,7 @@ class Ledger:
         self.check_gone(reply, gone)
         after = [int(score) for score in line[1::2]]
         require(after == self.line, 'lost', 'the line is', after, 'and should be', self.line)
-        require(not self.line or self.line[0] > self.head, 'out of order', 'ticket', self.line[:1], 'waits behind head', self.head)
+        require(not self.line or self.line[0] > self.head, 'out of order', self.line[:1], 'waits behind head', self.head)
         if self.admitted_now:
             self.check_rate(reply)
             self.check_limits(now)

@@ -72,8 +72,8 @@ def hunt_all():
         print('%-30s %-10s %-20s %s' % ('mutant', 'rule', 'simulation', 'scene'))
         for name, scene, kind in pool.map(hunt, [mutant.name for mutant in MUTANTS]):
             wrong += not scene and not kind
-            print('%-30s %-10s %-20s %s' % (name, BY_NAME[name].rule, kind, scene or ('' if kind else 'SURVIVED: ' + BY_NAME[name].why)),
-                  flush=True)
+            scene = scene or ('' if kind else 'SURVIVED: ' + BY_NAME[name].why)
+            print('%-30s %-10s %-20s %s' % (name, BY_NAME[name].rule, kind, scene), flush=True)
     print('%d mutants, %d not caught, %.0f s' % (len(MUTANTS), wrong, time.monotonic() - started))
     return 1 if wrong else 0
 

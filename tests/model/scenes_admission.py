@@ -119,7 +119,7 @@ def who_is_cleared_is_not_admitted(line):
     line.configure('clear')
     line.join('after')
     tick = line.admit()
-    same([tick['now_admitted'], tick['closing'], tick['closing_tail'], tick['more'], tick['waiting']], [0, 'cleared', 500, 1, 101])
+    same(pick(tick, 'now_admitted', 'closing', 'closing_tail', 'more', 'waiting'), [0, 'cleared', 500, 1, 101])
     tick = line.admit()
     same([tick['now_admitted'], tick['closing_tail'], tick['head'], tick['waiting']], [1, 600, 601, 0])
     same(line.admit()['closing'], '')

@@ -64,7 +64,8 @@ def a_key_of_a_wrong_type_makes_a_script_fail_or_does_not_concern_it(line):
 @scene(create=False)
 def arguments_that_make_no_sense_change_nothing(line):
     connection, changes = line.redis, line.changes
-    cases = [('admit', at, value) for at, value in ((1, 'x'), (2, 'x'), (4, ''), (5, 'x'), (6, 'x'), (7, ''), (8, 'much'), (9, ''))]
+    wrong = ((1, 'x'), (2, 'x'), (4, ''), (5, 'x'), (6, 'x'), (7, ''), (8, 'much'), (9, ''))
+    cases = [('admit', at, value) for at, value in wrong]
     cases += [('join', 5, 'x'), ('resume', 5, 'x'), ('leave', 1, 'x'), ('status', 2, 'x'), ('settle', 3, None),
               ('configure', 7, None)]
     for name, at, value in cases:

@@ -1,0 +1,74 @@
+"""A unix-socket proxy in front of Redis that knows connections by their CLIENT SETNAME and can hold back what Redis answers."""
+
+import pathlib
+import selectors
+import socket
+import threading
+
+
+class Proxy:
+    """Bytes pass as they are. hold(NAME) keeps answers to that connection back; release(NAME) lets them go, in order."""
+
+    def __init__(self, folder, target):
+        self.path = pathlib.Path(folder) / "proxy.sock"
+        self.url = f"unix://{self.path}"
+        self.target = str(target)
+        self._held = set()
+        self._lock = threading.Condition()
+        self._server = socket.socket(socket.AF_UNIX)
+        self._server.bind(str(self.path))
+        self._server.listen(64)
+        self._sockets = [self._server]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                client, _ = self._server.accept()
+            except OSError:
+                return
+            redis = socket.socket(socket.AF_UNIX)
+            redis.connect(self.target)
+            self._sockets += [client, redis]
+            threading.Thread(target=self._pump, args=(client, redis), daemon=True).start()
+
+    def _pump(self, client, redis):
+        name, kept, seen = None, b"", b""
+        with selectors.DefaultSelector() as ready:
+            ready.register(client, selectors.EVENT_READ)
+            ready.register(redis, selectors.EVENT_READ)
+            while True:
+                for key, _ in ready.select(0.02):
+                    try:
+                        data = key.fileobj.recv(1 << 20)
+                    except OSError:
+                        data = b""
+                    if not data:
+                        client.close()
+                        redis.close()
+                        return
+                    if key.fileobj is client:
+                        if name is None:
+                            seen += data
+                            if b"SETNAME" in seen:
+                                name = seen.split(b"SETNAME", 1)[1].split(b"\r\n")[2].decode()
+                        redis.sendall(data)
+                    else:
+                        kept += data
+                with self._lock:
+                    held = name in self._held
+                if kept and not held:
+                    client.sendall(kept)
+                    kept = b""
+
+    def hold(self, name):
+        with self._lock:
+            self._held.add(name)
+
+    def release(self, name):
+        with self._lock:
+            self._held.discard(name)
+
+    def close(self):
+        for sock in self._sockets:
+            sock.close()
