@@ -84,8 +84,8 @@ static enum err arrival_enter(struct arrival *arrival, const struct session *ses
     return ticket ? arrival_resume(arrival, session) : arrival_join(arrival, session);
 }
 
-void arrival_begin(struct gateway *gateway, struct http_request *request, const struct visitor *visitor, const char *mode,
-                   arrival_done *done)
+void arrival_begin(struct gateway *gateway, struct http_request *request, const struct visitor *visitor,
+                   const char *mode, arrival_done *done)
 {
     struct session *session = session_find(gateway, text_of(visitor->session));
     struct arrival *arrival = NULL;
@@ -123,7 +123,8 @@ static void arrival_synced(struct arrival *arrival, enum err err, const struct r
     struct gateway *gateway = arrival->gateway;
     struct line_picture picture;
     line_picture_decode(err, reply, &picture);
-    struct session *session = picture.outcome == LINE_OK ? session_get(gateway, text_of(arrival->visitor.session)) : NULL;
+    struct session *session =
+        picture.outcome == LINE_OK ? session_get(gateway, text_of(arrival->visitor.session)) : NULL;
     bool served = session_find(gateway, text_of(arrival->visitor.session)) != NULL;
     if (session)
         session_take_picture(session, &picture);
@@ -178,7 +179,8 @@ static void arrival_step(void *data, enum err err, const struct redis_reply *rep
         return;
     }
     if (err == ERR_REPLY)
-        log_event(LOG_WARN, "arrival-refused", LOG_S("session", arrival->visitor.session), LOG_T("reason", reply_text(reply)));
+        log_event(LOG_WARN, "arrival-refused", LOG_S("session", arrival->visitor.session),
+                  LOG_T("reason", reply_text(reply)));
     if (err == ERR_TIMEOUT || err == ERR_LOST || err == ERR_CANCELED) /* it may have been carried out */
         arrival_park(arrival, text_of(arrival->place), arrival->state == ARRIVAL_JOIN);
     line_place_decode(err, reply, &answer);

@@ -1,5 +1,5 @@
-/** Somebody arrives: the conversation with the line for a stream or a POST join. It owns itself; a client that goes away
- *  detaches from it, and a place nobody will hear of is parked, whatever the answer was.
+/** Somebody arrives: the conversation with the line for a stream or a POST join. It owns itself; a client that goes
+ * away detaches from it, and a place nobody will hear of is parked, whatever the answer was.
  *
  *      SYNC ──(known)──► RESUME ──(gone)──► JOIN ──► answered       without a ticket SYNC leads to JOIN;
  *        └─────────────────┴──(any other answer)───► answered       SYNC is skipped for a session that is known here */
@@ -13,8 +13,8 @@ struct gateway;
 struct session;
 struct arrival;
 
-/** The answer is waiting, admitted or entered; all others were refused already. Consumes the request. False: nobody took
- *  the place (out of memory): it is parked. */
+/** The answer is waiting, admitted or entered; all others were refused already. Consumes the request. False: nobody
+ * took the place (out of memory): it is parked. */
 typedef bool arrival_done(struct arrival *arrival, struct session *session, const struct line_place *answer);
 
 struct arrival {
@@ -29,7 +29,7 @@ struct arrival {
 };
 
 /** Starts it, or refuses. VISITOR was read from REQUEST. */
-void arrival_begin(struct gateway *gateway, struct http_request *request, const struct visitor *visitor, const char *mode,
-                   arrival_done *done);
+void arrival_begin(struct gateway *gateway, struct http_request *request, const struct visitor *visitor,
+                   const char *mode, arrival_done *done);
 
 #endif

@@ -83,9 +83,10 @@ void drain_now(struct drain *drain, int code)
 static void end_streams(struct drain *drain, uint64_t passed_ms)
 {
     struct gateway *gateway = drain->gateway;
-    size_t keep = passed_ms >= drain->streams_ms
-                      ? 0
-                      : drain->streams - (size_t)(drain->streams * passed_ms / (drain->streams_ms ? drain->streams_ms : 1));
+    size_t keep =
+        passed_ms >= drain->streams_ms
+            ? 0
+            : drain->streams - (size_t)(drain->streams * passed_ms / (drain->streams_ms ? drain->streams_ms : 1));
     MAP_EACH(&gateway->places, node, next, cursor)
     {
         if (gateway->places.len <= keep)

@@ -1,5 +1,5 @@
-/** Going away without a refused request: (1) /readyz fails and newcomers are sent elsewhere while the balancer notices, (2) the
- *  open streams end evenly, each with its own retry, (3) listeners close, parks are flushed, exit. */
+/** Going away without a refused request: (1) /readyz fails and newcomers are sent elsewhere while the balancer notices,
+ * (2) the open streams end evenly, each with its own retry, (3) listeners close, parks are flushed, exit. */
 #ifndef ANTEROOM_GATEWAY_DRAIN_H
 #define ANTEROOM_GATEWAY_DRAIN_H
 

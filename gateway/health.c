@@ -14,7 +14,8 @@
 void healthz_handle(struct http_request *request, void *context)
 {
     (void)context;
-    http_respond(request, &(struct http_response){.status = 200, .type = "application/json", .body = TEXT("{\"status\":\"ok\"}\n")});
+    http_respond(request, &(struct http_response){
+                              .status = 200, .type = "application/json", .body = TEXT("{\"status\":\"ok\"}\n")});
 }
 
 void readyz_handle(struct http_request *request, void *context)
@@ -34,8 +35,8 @@ void readyz_handle(struct http_request *request, void *context)
         reason = "lost Redis while others have it";
     bool ready = strcmp(reason, "ready") == 0;
     char body[160];
-    int len = snprintf(body, sizeof body, "{\"status\":\"%s\",\"reason\":\"%s\",\"redis\":\"%s\"}\n", ready ? "ok" : "unready", reason,
-                       up ? "up" : "down");
+    int len = snprintf(body, sizeof body, "{\"status\":\"%s\",\"reason\":\"%s\",\"redis\":\"%s\"}\n",
+                       ready ? "ok" : "unready", reason, up ? "up" : "down");
     http_respond(request, &(struct http_response){
                               .status = ready ? 200 : 503, .type = "application/json", .body = {body, (size_t)len}});
 }
@@ -60,10 +61,13 @@ void metrics_handle(struct http_request *request, void *context)
     buf_init(&body, METRICS_BYTES_MAX);
     refresh(gateway);
     if (metrics_render(gateway->metrics, &body) == OK)
-        http_respond(request, &(struct http_response){
-                                  .status = 200, .type = "text/plain; version=0.0.4; charset=utf-8", .body = buf_view(&body)});
+        http_respond(request, &(struct http_response){.status = 200,
+                                                      .type = "text/plain; version=0.0.4; charset=utf-8",
+                                                      .body = buf_view(&body)});
     else
-        http_respond_problem(request, &(struct http_problem){.status = 503, .code = "unavailable", .title = "Out of memory",
+        http_respond_problem(request, &(struct http_problem){.status = 503,
+                                                             .code = "unavailable",
+                                                             .title = "Out of memory",
                                                              .detail = "The metrics do not fit into memory."});
     buf_finish(&body);
 }

@@ -20,7 +20,7 @@ static bool imds_address(const char *url, struct sockaddr_in *to)
     struct text rest = text_of(url);
     struct address address;
     int64_t port = 80;
-    if (!text_starts(rest, "http://"))
+    if (!rest.at || !text_starts(rest, "http://"))
         return false;
     rest = (struct text){rest.at + 7, rest.len - 7};
     const char *colon = memchr(rest.at, ':', rest.len);
@@ -52,7 +52,8 @@ static bool imds_ask(const struct sockaddr_in *to, const char *request, uint64_t
     if (connect(fd, (const struct sockaddr *)to, sizeof *to) != 0 && errno != EINPROGRESS)
         goto out;
     while (sent < strlen(request)) {
-        ssize_t n = ready(fd, POLLOUT, deadline_ms) ? send(fd, request + sent, strlen(request) - sent, MSG_NOSIGNAL) : -1;
+        ssize_t n =
+            ready(fd, POLLOUT, deadline_ms) ? send(fd, request + sent, strlen(request) - sent, MSG_NOSIGNAL) : -1;
         if (n <= 0)
             goto out;
         sent += (size_t)n;
@@ -67,7 +68,8 @@ static bool imds_ask(const struct sockaddr_in *to, const char *request, uint64_t
     }
     answer[len] = '\0';
     const char *head_end = strstr(answer, "\r\n\r\n");
-    if (head_end && len < sizeof answer - 1 && strncmp(answer, "HTTP/1.", 7) == 0 && strncmp(answer + 8, " 200", 4) == 0)
+    if (head_end && len < sizeof answer - 1 && strncmp(answer, "HTTP/1.", 7) == 0 &&
+        strncmp(answer + 8, " 200", 4) == 0)
         good = text_copy(body, size, text_trim(text_of(head_end + 4))) == OK;
 out:
     close(fd);
@@ -94,8 +96,8 @@ static bool instance_id(const char *imds_url, char id[SERVER_ID_MAX + 1])
                   deadline_ms, token, sizeof token) ||
         !token[0] || !is_visible(token))
         return false;
-    snprintf(request, sizeof request, "GET /latest/meta-data/instance-id HTTP/1.0\r\nHost: imds\r\nX-aws-ec2-metadata-token: %s\r\n\r\n",
-             token);
+    snprintf(request, sizeof request,
+             "GET /latest/meta-data/instance-id HTTP/1.0\r\nHost: imds\r\nX-aws-ec2-metadata-token: %s\r\n\r\n", token);
     return imds_ask(&to, request, deadline_ms, id, SERVER_ID_MAX + 1) && server_id_valid(text_of(id));
 }
 

@@ -91,8 +91,10 @@ static void group_answered(void *data, enum err err, const struct redis_reply *r
 static void make_group(struct inbox *inbox)
 {
     char key[KEY_SIZE];
-    struct text args[] = {TEXT("XGROUP"), TEXT("CREATE"), stream_key(inbox, key), TEXT("gateway"), TEXT("0"), TEXT("MKSTREAM")};
-    inbox->busy = redis_call(inbox->gateway->block, 6, args, inbox->gateway->line.timeout_ms, group_answered, inbox) == OK;
+    struct text args[] = {TEXT("XGROUP"),  TEXT("CREATE"), stream_key(inbox, key),
+                          TEXT("gateway"), TEXT("0"),      TEXT("MKSTREAM")};
+    inbox->busy =
+        redis_call(inbox->gateway->block, 6, args, inbox->gateway->line.timeout_ms, group_answered, inbox) == OK;
 }
 
 static void read_answered(void *data, enum err err, const struct redis_reply *reply)
@@ -108,7 +110,8 @@ static void read_answered(void *data, enum err err, const struct redis_reply *re
         return;
     }
     if (err == OK) {
-        const struct redis_reply *entries = reply_at(reply_at(reply_at(reply, 0), 1), 0) ? reply_at(reply_at(reply, 0), 1) : NULL;
+        const struct redis_reply *entries =
+            reply_at(reply_at(reply_at(reply, 0), 1), 0) ? reply_at(reply_at(reply, 0), 1) : NULL;
         bool was_pending = inbox->pending;
         if (was_pending && reply_len(entries) == 0)
             inbox->pending = false;
@@ -128,11 +131,19 @@ static void inbox_read(struct inbox *inbox)
         return;
     }
     snprintf(block, sizeof block, "%d", INBOX_BLOCK_MS);
-    struct text args[] = {TEXT("XREADGROUP"), TEXT("GROUP"),  TEXT("gateway"), text_of(inbox->gateway->membership.id),
-                          TEXT("COUNT"),      TEXT(INBOX_COUNT), TEXT("BLOCK"),   text_of(block),
-                          TEXT("STREAMS"),    stream_key(inbox, key), inbox->pending ? TEXT("0") : TEXT(">")};
-    inbox->busy = redis_call(inbox->gateway->block, 11, args, INBOX_BLOCK_MS + inbox->gateway->line.timeout_ms, read_answered,
-                             inbox) == OK;
+    struct text args[] = {TEXT("XREADGROUP"),
+                          TEXT("GROUP"),
+                          TEXT("gateway"),
+                          text_of(inbox->gateway->membership.id),
+                          TEXT("COUNT"),
+                          TEXT(INBOX_COUNT),
+                          TEXT("BLOCK"),
+                          text_of(block),
+                          TEXT("STREAMS"),
+                          stream_key(inbox, key),
+                          inbox->pending ? TEXT("0") : TEXT(">")};
+    inbox->busy = redis_call(inbox->gateway->block, 11, args, INBOX_BLOCK_MS + inbox->gateway->line.timeout_ms,
+                             read_answered, inbox) == OK;
 }
 
 void inbox_start(struct inbox *inbox)

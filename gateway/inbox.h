@@ -1,5 +1,5 @@
-/** This gateway's stream: reads what is pending first, then what is new, hands each message over, and ACKs and trims after the
- *  frames are written. A vanished stream or group is made again, and everything is resynchronised then. */
+/** This gateway's stream: reads what is pending first, then what is new, hands each message over, and ACKs and trims
+ * after the frames are written. A vanished stream or group is made again, and everything is resynchronised then. */
 #ifndef ANTEROOM_GATEWAY_INBOX_H
 #define ANTEROOM_GATEWAY_INBOX_H
 
@@ -9,14 +9,14 @@
 struct gateway;
 struct redis_reply;
 
-#define INBOX_COUNT "64"      /* entries a read: replies stay well under 200 KB */
+#define INBOX_COUNT "64" /* entries a read: replies stay well under 200 KB */
 #define INBOX_BLOCK_MS 2000
 
 struct inbox {
     struct gateway *gateway;
-    bool started;   /* wanted */
-    bool busy;      /* a call is under way */
-    bool pending;   /* reading our own pending entries (id 0) before new ones */
+    bool started; /* wanted */
+    bool busy;    /* a call is under way */
+    bool pending; /* reading our own pending entries (id 0) before new ones */
     bool has_group;
     uint64_t last_ms; /* Redis time of the newest entry read, from its id */
 };

@@ -23,7 +23,8 @@ enum err keys_load(struct keys *keys, const struct gateway_options *options, cha
     }
     enum err err = token_key_load(&fresh.ticket, TOKEN_HS256, options->ticket_key_file, NULL, true, why, size);
     if (err == OK)
-        err = token_key_load(&entry, entry_alg, options->common.entry_key_file, options->common.entry_key_id, false, why, size);
+        err = token_key_load(&entry, entry_alg, options->common.entry_key_file, options->common.entry_key_id, false,
+                             why, size);
     if (err == OK && jwt)
         err = token_key_load(&fresh.user, user_alg, options->user_key_file, NULL, false, why, size);
     if (err == OK && any_two_same(fresh.ticket, entry, fresh.user)) {

@@ -10,8 +10,8 @@ struct keys {
     struct token_key *user; /* NULL: USER_AUTH is none */
 };
 
-/** On failure KEYS is as it was and WHY holds one sentence without a secret. Two equal keys of three are refused: a ticket
- *  could pass for a token then. */
+/** On failure KEYS is as it was and WHY holds one sentence without a secret. Two equal keys of three are refused: a
+ * ticket could pass for a token then. */
 MUST_CHECK enum err keys_load(struct keys *keys, const struct gateway_options *options, char *why, size_t size);
 void keys_finish(struct keys *keys);
 struct user_rules keys_user_rules(const struct gateway_options *options);

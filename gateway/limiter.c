@@ -59,8 +59,8 @@ void limiter_finish(struct limiter *limiter)
 
 static struct bucket *bucket_new(struct limiter *limiter, const uint8_t key[16], uint64_t now_ms)
 {
-    while (oldest(limiter) && (limiter->buckets.len >= limiter->addresses_max ||
-                               now_ms - oldest(limiter)->seen_ms > LIMITER_FORGET_MS))
+    while (oldest(limiter) &&
+           (limiter->buckets.len >= limiter->addresses_max || now_ms - oldest(limiter)->seen_ms > LIMITER_FORGET_MS))
         forget(limiter, oldest(limiter));
     struct bucket *bucket = calloc(1, sizeof *bucket);
     if (!bucket)

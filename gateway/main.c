@@ -205,7 +205,8 @@ static void set_build_metrics(struct gateway *gateway)
 
 static void take_apart(struct gateway *gateway, uv_signal_t signals[SIGNALS])
 {
-    /* Streams first: their places are parked, by calls that the connection's close then cancels; the publisher does it then. */
+    /* Streams first: their places are parked, by calls that the connection's close then cancels; the publisher does it
+     * then. */
     if (gateway->public_server)
         http_server_close(gateway->public_server, NULL, NULL);
     if (gateway->metrics_server)

@@ -1,4 +1,5 @@
-/** This gateway among the others: its id, its boot, the lock against a twin, its heartbeat, and Redis' clock as seen here. */
+/** This gateway among the others: its id, its boot, the lock against a twin, its heartbeat, and Redis' clock as seen
+ * here. */
 #ifndef ANTEROOM_GATEWAY_MEMBERSHIP_H
 #define ANTEROOM_GATEWAY_MEMBERSHIP_H
 
@@ -8,21 +9,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define BEAT_MS 1000        /* heartbeat in `servers`, and renewal of the lock */
-#define BEAT_LIMIT_MS 5000  /* silence after which others may have parked our places: resynchronise */
+#define BEAT_MS 1000       /* heartbeat in `servers`, and renewal of the lock */
+#define BEAT_LIMIT_MS 5000 /* silence after which others may have parked our places: resynchronise */
 #define LOCK_MS 5000
-#define LOCK_WAIT_MS 6000   /* how long a twin waits before it refuses to start */
+#define LOCK_WAIT_MS 6000 /* how long a twin waits before it refuses to start */
 
 struct gateway;
 
 struct membership {
     struct gateway *gateway;
     char id[SERVER_ID_MAX + 1], boot[BOOT_LEN + 1], name[SERVER_NAME_SIZE];
-    bool joined;          /* lock held, registered: connections are taken from now on */
-    bool asking;          /* a lock call is under way */
-    uint64_t started_ms;  /* monotonic */
-    uint64_t beat_ms;     /* when the last heartbeat was confirmed */
-    bool others;          /* another gateway's heartbeat was fresh when last seen */
+    bool joined;             /* lock held, registered: connections are taken from now on */
+    bool asking;             /* a lock call is under way */
+    uint64_t started_ms;     /* monotonic */
+    uint64_t beat_ms;        /* when the last heartbeat was confirmed */
+    bool others;             /* another gateway's heartbeat was fresh when last seen */
     int64_t redis_offset_ms; /* Redis time − monotonic time */
 };
 

@@ -36,8 +36,8 @@ enum meter {
 };
 
 struct meters {
-    struct metric_series *frames_state, *frames_coalesced, *entry_delivery, *entries_swept, *draining, *clock_difference,
-        *stream_lag_seconds;
+    struct metric_series *frames_state, *frames_coalesced, *entry_delivery, *entries_swept, *draining,
+        *clock_difference, *stream_lag_seconds;
 };
 
 MUST_CHECK enum err meters_create(struct metrics **metrics, struct meters *meters);

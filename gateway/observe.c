@@ -10,7 +10,8 @@ void observe_request(void *context, const struct http_done *done)
 {
     struct gateway *gateway = context;
     char code[8];
-    bool known = strcmp(done->route, "none") != 0 && strcmp(done->route, "bad") != 0 && strcmp(done->route, "overflow") != 0;
+    bool known =
+        strcmp(done->route, "none") != 0 && strcmp(done->route, "bad") != 0 && strcmp(done->route, "overflow") != 0;
     struct text method = known ? http_request_method(done->request) : TEXT("other");
     char word[16];
     snprintf(code, sizeof code, "%d", done->status);
@@ -23,7 +24,8 @@ void observe_request(void *context, const struct http_done *done)
     const char *wanted = gateway->options.common.access_log;
     if (strcmp(wanted, "all") == 0 || (strcmp(wanted, "errors") == 0 && done->status >= 400))
         log_event(LOG_INFO, "request", LOG_S("route", done->route), LOG_S("method", word), LOG_I("code", done->status),
-                  LOG_F("duration_ms", (double)done->duration_ns / 1e6), LOG_S("request", http_request_id(done->request)));
+                  LOG_F("duration_ms", (double)done->duration_ns / 1e6),
+                  LOG_S("request", http_request_id(done->request)));
 }
 
 void observe_redis(void *data, const char *command, enum err err, uint64_t duration_ns)

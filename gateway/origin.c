@@ -31,7 +31,8 @@ enum origin_verdict origin_judge(const struct origin_facts *facts)
             return ORIGIN_ALLOWED;
         return is_own(facts) ? ORIGIN_SAME : ORIGIN_REFUSED;
     }
-    /* A browser that says where it comes from, but not from which origin (a GET without CORS): not ours, not welcome. */
+    /* A browser that says where it comes from, but not from which origin (a GET without CORS): not ours, not welcome.
+     */
     if (text_is(facts->site, "cross-site") || text_is(facts->site, "same-site"))
         return ORIGIN_REFUSED;
     return ORIGIN_SAME;

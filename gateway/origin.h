@@ -5,8 +5,8 @@
 #include "common/base/text.h"
 
 enum origin_verdict {
-    ORIGIN_SAME,     /* our own page, or no browser at all */
-    ORIGIN_ALLOWED,  /* in ALLOW_ORIGINS: CORS headers are due */
+    ORIGIN_SAME,    /* our own page, or no browser at all */
+    ORIGIN_ALLOWED, /* in ALLOW_ORIGINS: CORS headers are due */
     ORIGIN_REFUSED,
     ORIGIN_NAVIGATE, /* somebody opened the API's address in a tab: send them to the waiting page */
 };

@@ -11,8 +11,9 @@
 /* From gateway/web/, put in by the Makefile. */
 extern const char web_room_html[], web_waitroom_js[], web_room_css[];
 
-#define PAGE_HEADERS                                                                                                   \
-    "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " \
+#define PAGE_HEADERS                                                                                                 \
+    "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src " \
+    "data:; "                                                                                                        \
     "form-action *; base-uri 'none'; frame-ancestors 'none'\r\nReferrer-Policy: no-referrer\r\n"
 
 static void page(struct http_request *request, const char *type, const char *body)
@@ -51,11 +52,15 @@ void problem_handle(struct http_request *request, void *context)
     const char *title = NULL, *detail = refusal_page(http_request_segment(request, "code"), &title);
     (void)context;
     if (!detail) {
-        http_respond_problem(request, &(struct http_problem){.status = 404, .code = "not-found", .title = "Not found",
+        http_respond_problem(request, &(struct http_problem){.status = 404,
+                                                             .code = "not-found",
+                                                             .title = "Not found",
                                                              .detail = "There is no problem type of this name."});
         return;
     }
     int len = snprintf(body, sizeof body, "%s\n\n%s\n", title, detail);
-    http_respond(request, &(struct http_response){.status = 200, .type = "text/plain; charset=utf-8",
-                                                  .cache = "public, max-age=300", .body = {body, (size_t)len}});
+    http_respond(request, &(struct http_response){.status = 200,
+                                                  .type = "text/plain; charset=utf-8",
+                                                  .cache = "public, max-age=300",
+                                                  .body = {body, (size_t)len}});
 }

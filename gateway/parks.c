@@ -53,9 +53,10 @@ static bool park_send(struct park *park)
 {
     struct line *line = &park->parks->gateway->line;
     list_remove(&park->link);
-    enum err err = park->gen ? line_leave(line, text_of(park->session), text_of(park->place), park->gen, park_answered, park)
-                             : line_park(line, text_of(park->session), text_of(park->place), text_of(park->conn),
-                                         text_of(park->user), park->short_stay, park_answered, park);
+    enum err err = park->gen
+                       ? line_leave(line, text_of(park->session), text_of(park->place), park->gen, park_answered, park)
+                       : line_park(line, text_of(park->session), text_of(park->place), text_of(park->conn),
+                                   text_of(park->user), park->short_stay, park_answered, park);
     if (err != OK)
         list_append(&park->parks->waiting, &park->link);
     return err == OK;

@@ -1,5 +1,5 @@
-/** Parks and leaves on their way to Redis. Each is guarded by the connection or the generation, so it may be repeated until an
- *  answer comes: what could not be written while Redis was away is written afterwards. */
+/** Parks and leaves on their way to Redis. Each is guarded by the connection or the generation, so it may be repeated
+ * until an answer comes: what could not be written while Redis was away is written afterwards. */
 #ifndef ANTEROOM_GATEWAY_PARKS_H
 #define ANTEROOM_GATEWAY_PARKS_H
 

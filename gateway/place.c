@@ -33,8 +33,8 @@ struct text place_conn(const struct gateway *gateway, uint64_t conn, char dst[CO
     return (struct text){dst, (size_t)len};
 }
 
-struct place *place_add(struct gateway *gateway, struct session *session, const struct line_place *answer, uint64_t conn,
-                        const char *user)
+struct place *place_add(struct gateway *gateway, struct session *session, const struct line_place *answer,
+                        uint64_t conn, const char *user)
 {
     struct place *older = place_find(gateway, answer->place);
     if (older)
@@ -151,10 +151,12 @@ void place_end_entry(struct place *place, struct text token, int64_t admitted_ms
     static struct sse sse; /* one thread, and never across a return */
     struct session *session = place->session;
     struct gateway *gateway = session->gateway;
-    struct sse_entry entry = {session->name, token, text_of(session->entry_url), text_of(session->entry_method), admitted_ms, 0};
+    struct sse_entry entry = {session->name, token, text_of(session->entry_url), text_of(session->entry_method),
+                              admitted_ms,   0};
     int64_t issued_s = 0;
     if (token_entry_times(token, &issued_s, &entry.expires_s) != OK) {
-        log_event(LOG_ERROR, "entry-token-unreadable", LOG_T("session", session->name), LOG_T("place", place_id(place)));
+        log_event(LOG_ERROR, "entry-token-unreadable", LOG_T("session", session->name),
+                  LOG_T("place", place_id(place)));
         metrics_add(gateway->metrics, METER_MESSAGES_BAD, 1, NULL, NULL, NULL);
         return;
     }

@@ -1,4 +1,5 @@
-/** A place whose connection is here: one open stream. Made by subscribe, ended by exactly one of the place_end functions. */
+/** A place whose connection is here: one open stream. Made by subscribe, ended by exactly one of the place_end
+ * functions. */
 #ifndef ANTEROOM_GATEWAY_PLACE_H
 #define ANTEROOM_GATEWAY_PLACE_H
 
@@ -16,24 +17,24 @@ struct session;
 struct sse;
 
 struct place {
-    struct map_node node;   /* in gateway.places */
-    struct list heartbeat;  /* in push's ring */
+    struct map_node node;  /* in gateway.places */
+    struct list heartbeat; /* in push's ring */
     struct http_stream *stream;
     struct session *session;
     uint64_t ticket;
-    uint64_t conn;          /* the n of "<boot>:<n>" */
+    uint64_t conn; /* the n of "<boot>:<n>" */
     uint32_t gen;
-    uint32_t row;           /* index in the session's roster */
-    uint32_t shown;         /* position last written, 0 none: never rises within an epoch */
-    uint32_t first;         /* position at the beginning, for the progress */
-    uint32_t sent_s;        /* when something was last written, in loop seconds */
-    uint32_t overdue_s;     /* since when the ticket is behind the head without an entry; 0 = it is not */
-    bool admitted : 1;      /* in the outbox: an entry is coming */
-    bool asked : 1;         /* a lookup is under way */
-    bool dirty : 1;         /* a state frame was put off as the socket was full */
+    uint32_t row;       /* index in the session's roster */
+    uint32_t shown;     /* position last written, 0 none: never rises within an epoch */
+    uint32_t first;     /* position at the beginning, for the progress */
+    uint32_t sent_s;    /* when something was last written, in loop seconds */
+    uint32_t overdue_s; /* since when the ticket is behind the head without an entry; 0 = it is not */
+    bool admitted : 1;  /* in the outbox: an entry is coming */
+    bool asked : 1;     /* a lookup is under way */
+    bool dirty : 1;     /* a state frame was put off as the socket was full */
     bool paused_shown : 1;
     char id[PLACE_ID_LEN];
-    char user[];            /* terminated, "" where the place is the user */
+    char user[]; /* terminated, "" where the place is the user */
 };
 
 static inline struct text place_id(const struct place *place)
@@ -47,11 +48,11 @@ struct text place_conn(const struct gateway *gateway, uint64_t conn, char dst[CO
 
 void places_init(struct gateway *gateway);
 struct place *place_find(struct gateway *gateway, struct text id);
-/** In the registry, the roster and the heartbeat ring, from an answer to join or resume; no stream yet (the caller opens it
- *  with place_stream_owner and sets it). An older connection of the same place on this gateway is told superseded.
- *  NULL without memory. */
-struct place *place_add(struct gateway *gateway, struct session *session, const struct line_place *answer, uint64_t conn,
-                        const char *user);
+/** In the registry, the roster and the heartbeat ring, from an answer to join or resume; no stream yet (the caller
+ * opens it with place_stream_owner and sets it). An older connection of the same place on this gateway is told
+ * superseded. NULL without memory. */
+struct place *place_add(struct gateway *gateway, struct session *session, const struct line_place *answer,
+                        uint64_t conn, const char *user);
 /** The place got a new ticket number or generation (taken back after a freeze). */
 void place_update(struct gateway *gateway, struct place *place, const struct line_place *answer);
 /** DATA of the stream is the place. A lost connection parks the place. */

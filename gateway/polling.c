@@ -42,7 +42,8 @@ static enum err write_answer(struct buf *out, const char *session_id, const stru
         err = buf_format(out, ",\"status\":\"ENTERED\",\"position\":0,\"token\":\"%.*s\",\"expiresAt\":\"%s\"",
                          (int)answer->token.len, answer->token.at, instant);
         if (err == OK && session && session->entry_url[0])
-            err = buf_format(out, ",\"entryUrl\":\"%s\",\"entryMethod\":\"%s\"", session->entry_url, session->entry_method);
+            err = buf_format(out, ",\"entryUrl\":\"%s\",\"entryMethod\":\"%s\"", session->entry_url,
+                             session->entry_method);
     } else if (answer->outcome == LINE_WAITING || answer->outcome == LINE_ADMITTED) {
         /* Admitted, and the token is a moment away: the caller is next. */
         uint64_t position = answer->outcome == LINE_ADMITTED ? 1 : answer->position;
@@ -51,10 +52,11 @@ static enum err write_answer(struct buf *out, const char *session_id, const stru
         err = buf_format(out,
                          ",\"status\":\"WAITING\",\"position\":%" PRIu64 ",\"ahead\":%" PRIu64 ",\"behind\":%" PRIu64
                          ",\"waiting\":%" PRIu64 ",\"paused\":%s,\"pollAfterSeconds\":%u",
-                         position, position - 1, waiting - position, waiting, text_is(answer->status, "paused") ? "true" : "false",
-                         poll_after_s(position));
+                         position, position - 1, waiting - position, waiting,
+                         text_is(answer->status, "paused") ? "true" : "false", poll_after_s(position));
         if (err == OK)
-            err = eta < 0 ? buf_text(out, TEXT(",\"etaSeconds\":null")) : buf_format(out, ",\"etaSeconds\":%" PRId64, eta);
+            err = eta < 0 ? buf_text(out, TEXT(",\"etaSeconds\":null"))
+                          : buf_format(out, ",\"etaSeconds\":%" PRId64, eta);
     } else {
         err = buf_text(out, TEXT(",\"status\":\"NOT_WAITING\",\"position\":-1"));
     }
@@ -75,8 +77,9 @@ static void answer_json(struct gateway *gateway, struct http_request *request, c
     if (write_answer(&body, session_id, session, answer, ticket) != OK)
         refuse(gateway, request, REFUSAL_UNAVAILABLE, NULL, 0);
     else
-        http_respond(request, &(struct http_response){
-                                  .status = 200, .type = "application/json", .headers = headers, .body = buf_view(&body)});
+        http_respond(request,
+                     &(struct http_response){
+                         .status = 200, .type = "application/json", .headers = headers, .body = buf_view(&body)});
     buf_finish(&body);
 }
 
@@ -155,8 +158,8 @@ void status_handle(struct http_request *request, void *context)
     if (err == OK) {
         *status = (struct status){.gateway = gateway, .request = request};
         memcpy(status->session, visitor.session, sizeof status->session);
-        err = line_status(&gateway->line, text_of(status->session), text_of(visitor.ticket.place), true, &known, status_answered,
-                          status);
+        err = line_status(&gateway->line, text_of(status->session), text_of(visitor.ticket.place), true, &known,
+                          status_answered, status);
     }
     if (err != OK) {
         free(status);

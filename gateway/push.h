@@ -1,6 +1,6 @@
-/** Writing state frames to everybody, in slices: at most PUSH_SLICE sends, then the loop polls, so that entries and joins never
- *  wait behind a broadcast. Those at the front of a line are told at every change, all others at most once a second; a frame
- *  is exact when it is written. Comments keep silent connections open. */
+/** Writing state frames to everybody, in slices: at most PUSH_SLICE sends, then the loop polls, so that entries and
+ * joins never wait behind a broadcast. Those at the front of a line are told at every change, all others at most once a
+ * second; a frame is exact when it is written. Comments keep silent connections open. */
 #ifndef ANTEROOM_GATEWAY_PUSH_H
 #define ANTEROOM_GATEWAY_PUSH_H
 
@@ -11,10 +11,10 @@
 #include <uv.h>
 
 #define PUSH_SLICE 32
-#define PUSH_NEAR 64          /* rows told at every change */
-#define PUSH_WHOLE_MS 1000    /* between two walks over everybody */
-#define PUSH_STALE_S 10       /* a frame at least this often while anything shown in it changes */
-#define HEARTBEAT_RING 64     /* > the longest HEARTBEAT_S */
+#define PUSH_NEAR 64       /* rows told at every change */
+#define PUSH_WHOLE_MS 1000 /* between two walks over everybody */
+#define PUSH_STALE_S 10    /* a frame at least this often while anything shown in it changes */
+#define HEARTBEAT_RING 64  /* > the longest HEARTBEAT_S */
 
 struct gateway;
 struct place;
@@ -22,7 +22,7 @@ struct session;
 
 struct push {
     struct gateway *gateway;
-    struct list work; /* sessions with something to do now */
+    struct list work;     /* sessions with something to do now */
     struct list deferred; /* sessions whose walk is not due yet */
     struct list ring[HEARTBEAT_RING];
     struct list silent; /* places whose comment is due */

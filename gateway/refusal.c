@@ -18,21 +18,32 @@ static const struct {
     enum { BY_STATUS, RETRY, FINAL } to_events;
     uint32_t retry_s;
 } refusals[REFUSAL_COUNT] = {
-    [REFUSAL_BAD_REQUEST] = {400, "bad-request", "Malformed request", "The request cannot be understood.", BY_STATUS, 0},
-    [REFUSAL_BAD_SESSION] = {400, "bad-session", "No such kind of session id", "sessionId must be 1 to 64 of A-Z a-z 0-9 _ -.", BY_STATUS, 0},
-    [REFUSAL_BAD_TICKET] = {400, "bad-ticket", "This ticket is not valid here", "The ticket is forged, damaged, or of another session or user.", FINAL, 0},
+    [REFUSAL_BAD_REQUEST] = {400, "bad-request", "Malformed request", "The request cannot be understood.", BY_STATUS,
+                             0},
+    [REFUSAL_BAD_SESSION] = {400, "bad-session", "No such kind of session id",
+                             "sessionId must be 1 to 64 of A-Z a-z 0-9 _ -.", BY_STATUS, 0},
+    [REFUSAL_BAD_TICKET] = {400, "bad-ticket", "This ticket is not valid here",
+                            "The ticket is forged, damaged, or of another session or user.", FINAL, 0},
     [REFUSAL_UNAUTHORIZED] = {401, "unauthorized", "Sign in first", "A valid user token is needed.", FINAL, 0},
-    [REFUSAL_ORIGIN] = {403, "origin-refused", "This origin may not join", "Requests from this origin are not allowed.", BY_STATUS, 0},
-    [REFUSAL_UNKNOWN_SESSION] = {404, "unknown-session", "No such session", "Sessions are made by the operator; this one does not exist.", FINAL, 0},
+    [REFUSAL_ORIGIN] = {403, "origin-refused", "This origin may not join", "Requests from this origin are not allowed.",
+                        BY_STATUS, 0},
+    [REFUSAL_UNKNOWN_SESSION] = {404, "unknown-session", "No such session",
+                                 "Sessions are made by the operator; this one does not exist.", FINAL, 0},
     [REFUSAL_NOT_STARTED] = {409, "not-started", "Not started yet", "The line opens later.", RETRY, 0},
-    [REFUSAL_ALREADY_WAITING] = {409, "already-waiting", "Already waiting", "This user already waits in another window or device.", FINAL, 0},
-    [REFUSAL_ALREADY_ENTERED] = {409, "already-entered", "Already entered", "This user has already been let in once.", FINAL, 0},
+    [REFUSAL_ALREADY_WAITING] = {409, "already-waiting", "Already waiting",
+                                 "This user already waits in another window or device.", FINAL, 0},
+    [REFUSAL_ALREADY_ENTERED] = {409, "already-entered", "Already entered", "This user has already been let in once.",
+                                 FINAL, 0},
     [REFUSAL_SOLD_OUT] = {410, "sold-out", "Sold out", "Nobody else will be let in.", FINAL, 0},
     [REFUSAL_CLOSED] = {410, "closed", "Closed", "The line is closed.", FINAL, 0},
-    [REFUSAL_RATE_LIMITED] = {429, "rate-limited", "Too many joins", "Too many joins from this address; wait a little.", RETRY, 1},
-    [REFUSAL_LINE_FULL] = {503, "line-full", "The line is full", "The line takes no more people now; try again.", RETRY, 10},
-    [REFUSAL_UNAVAILABLE] = {503, "unavailable", "Not available just now", "The line cannot be reached just now; nobody loses a place by this.", RETRY, 5},
-    [REFUSAL_DRAINING] = {503, "draining", "This server is going away", "Another server will answer; try again.", RETRY, 1},
+    [REFUSAL_RATE_LIMITED] = {429, "rate-limited", "Too many joins", "Too many joins from this address; wait a little.",
+                              RETRY, 1},
+    [REFUSAL_LINE_FULL] = {503, "line-full", "The line is full", "The line takes no more people now; try again.", RETRY,
+                           10},
+    [REFUSAL_UNAVAILABLE] = {503, "unavailable", "Not available just now",
+                             "The line cannot be reached just now; nobody loses a place by this.", RETRY, 5},
+    [REFUSAL_DRAINING] = {503, "draining", "This server is going away", "Another server will answer; try again.", RETRY,
+                          1},
 };
 
 bool wants_events(const struct http_request *request)
@@ -93,7 +104,8 @@ static void refuse_with(struct gateway *gateway, struct http_request *request, e
         http_respond_problem(request, &problem);
 }
 
-void refuse(struct gateway *gateway, struct http_request *request, enum refusal refusal, const char *detail, uint32_t retry_s)
+void refuse(struct gateway *gateway, struct http_request *request, enum refusal refusal, const char *detail,
+            uint32_t retry_s)
 {
     refuse_with(gateway, request, refusal, detail, retry_s, NULL);
 }

@@ -1,6 +1,6 @@
-/** The connections of one session on this gateway in the order of their tickets. An array of (ticket, place): a walk touches
- *  no place that has nothing to hear. Adding appends, removing leaves a hole; sorting and closing holes wait for the next
- *  walk. Pure. */
+/** The connections of one session on this gateway in the order of their tickets. An array of (ticket, place): a walk
+ * touches no place that has nothing to hear. Adding appends, removing leaves a hole; sorting and closing holes wait for
+ * the next walk. Pure. */
 #ifndef ANTEROOM_GATEWAY_ROSTER_H
 #define ANTEROOM_GATEWAY_ROSTER_H
 

@@ -154,15 +154,15 @@ void session_close_all(struct session *session, struct text reason, uint64_t tai
 static void take_waiting_state(struct session *session, const struct message *message)
 {
     struct positions *positions = &session->positions;
-    if (session->known && (message->epoch < positions->epoch ||
-                           (message->epoch == positions->epoch && message->rev <= positions->rev)))
+    if (session->known &&
+        (message->epoch < positions->epoch || (message->epoch == positions->epoch && message->rev <= positions->rev)))
         return;
     session->rate = message->rate;
     session->paused = text_is(message->status, "paused");
     bool next = session->known && message->epoch == positions->epoch && message->rev == positions->rev + 1 &&
                 !text_is(message->departed, "*");
-    if (!next || positions_advance(positions, message->rev, message->base, message->head, message->tail, message->waiting,
-                                   message->departed) != OK) {
+    if (!next || positions_advance(positions, message->rev, message->base, message->head, message->tail,
+                                   message->waiting, message->departed) != OK) {
         session_sync(session);
         return;
     }

@@ -1,5 +1,5 @@
-/** What this gateway knows of a session it serves: the line's picture, the operator's settings that frames need, and who is
- *  connected here. Kept as long as the process lives, or until the session is deleted. */
+/** What this gateway knows of a session it serves: the line's picture, the operator's settings that frames need, and
+ * who is connected here. Kept as long as the process lives, or until the session is deleted. */
 #ifndef ANTEROOM_GATEWAY_SESSION_H
 #define ANTEROOM_GATEWAY_SESSION_H
 
@@ -30,15 +30,15 @@ struct session {
     char entry_url[1024], entry_method[16];
     double rate;
     /* push */
-    bool pushing;          /* a walk over everybody is under way */
-    bool push_wanted;      /* and another one after it */
-    bool near_wanted;      /* those at the front first */
-    size_t cursor;         /* row the walk goes on at */
-    uint64_t walk_front;   /* positions the walk's count belongs to */
+    bool pushing;        /* a walk over everybody is under way */
+    bool push_wanted;    /* and another one after it */
+    bool near_wanted;    /* those at the front first */
+    size_t cursor;       /* row the walk goes on at */
+    uint64_t walk_front; /* positions the walk's count belongs to */
     struct positions_walk walk;
     uint64_t pushed_ms;    /* when the last whole walk began */
     struct list push_link; /* in push's list while there is work */
-    size_t audited;          /* row the rotating audit goes on at */
+    size_t audited;        /* row the rotating audit goes on at */
     struct metric_series *connections;
 };
 

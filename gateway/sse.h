@@ -1,4 +1,5 @@
-/** Server-Sent Events frames. Pure; every writer fills a frame with the reserve that the HTTP layer's chunk framing wants. */
+/** Server-Sent Events frames. Pure; every writer fills a frame with the reserve that the HTTP layer's chunk framing
+ * wants. */
 #ifndef ANTEROOM_GATEWAY_SSE_H
 #define ANTEROOM_GATEWAY_SSE_H
 

@@ -50,7 +50,8 @@ static bool answer_entered(struct arrival *arrival, struct session *session, con
 {
     static struct sse sse;
     char ticket[TOKEN_MAX] = "";
-    struct sse_entry entry = {session->name, answer->token, text_of(session->entry_url), text_of(session->entry_method), 0, 0};
+    struct sse_entry entry = {
+        session->name, answer->token, text_of(session->entry_url), text_of(session->entry_method), 0, 0};
     int64_t issued_s;
     if (token_entry_times(answer->token, &issued_s, &entry.expires_s) != OK) {
         refuse(arrival->gateway, arrival->request, REFUSAL_UNAVAILABLE, NULL, 0);
@@ -84,7 +85,8 @@ static void first_frame(struct sse *sse, struct place *place, const struct line_
         return;
     }
     bool paused = answer->status.len ? text_is(answer->status, "paused") : session->paused;
-    struct sse_state state = {session->name, paused, answer->position, answer->waiting, answer->position, session->rate};
+    struct sse_state state = {session->name,   paused,           answer->position,
+                              answer->waiting, answer->position, session->rate};
     place->shown = place->first = (uint32_t)answer->position;
     place->paused_shown = paused;
     sse_waiting_state(sse, &state);
@@ -106,9 +108,9 @@ static bool answer_stream(struct arrival *arrival, struct session *session, cons
     }
     first_frame(&sse, place, answer, ticket);
     CHECK(!sse.broken);
-    place->stream = http_stream_open(arrival->request, "text/event-stream",
-                                     stream_headers(gateway, session->id, ticket, headers), sse_payload(&sse), sse.len,
-                                     &place_stream_owner, place);
+    place->stream =
+        http_stream_open(arrival->request, "text/event-stream", stream_headers(gateway, session->id, ticket, headers),
+                         sse_payload(&sse), sse.len, &place_stream_owner, place);
     if (!place->stream) {
         place_forget(place);
         return false;
@@ -117,7 +119,8 @@ static bool answer_stream(struct arrival *arrival, struct session *session, cons
     tell_superseded(gateway, session, answer);
     struct unclaimed_entry *entry = unclaimed_take(&gateway->unclaimed, answer->place);
     if (entry)
-        place_end_entry(place, (struct text){entry->token, entry->token_len}, entry->admitted_ms, "message before join");
+        place_end_entry(place, (struct text){entry->token, entry->token_len}, entry->admitted_ms,
+                        "message before join");
     free(entry);
     return true;
 }

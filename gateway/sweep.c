@@ -9,7 +9,8 @@
 
 #include <stdlib.h>
 
-/* One lookup of one place. It finds the place again by id and conn: the connection may be gone when the answer comes. */
+/* One lookup of one place. It finds the place again by id and conn: the connection may be gone when the answer comes.
+ */
 struct lookup {
     struct sweep *sweep;
     uint64_t conn;
@@ -103,7 +104,8 @@ static void peek_answered(void *data, enum err err, const struct redis_reply *re
     }
     const struct positions *known = &session->positions;
     if (session->known && (epoch < known->epoch || (epoch == known->epoch && rev < known->rev))) {
-        log_event(LOG_ERROR, "redis-older", LOG_T("session", session->name), LOG_I("rev", rev), LOG_I("known", known->rev));
+        log_event(LOG_ERROR, "redis-older", LOG_T("session", session->name), LOG_I("rev", rev),
+                  LOG_I("known", known->rev));
         session->known = false;
         sweep_resynchronise(&session->gateway->sweep, "Redis has older data");
     } else if (!session->known || epoch != known->epoch || rev != known->rev) {

@@ -1,6 +1,6 @@
-/** What makes up for lost messages: every SWEEP_S each session's (epoch, rev) is compared with Redis, connections that are
- *  behind the head without an entry are looked up, and a few of the others too, in turn. After a freeze or a vanished stream
- *  every open connection is taken back, with its conn as the condition. */
+/** What makes up for lost messages: every SWEEP_S each session's (epoch, rev) is compared with Redis, connections that
+ * are behind the head without an entry are looked up, and a few of the others too, in turn. After a freeze or a
+ * vanished stream every open connection is taken back, with its conn as the condition. */
 #ifndef ANTEROOM_GATEWAY_SWEEP_H
 #define ANTEROOM_GATEWAY_SWEEP_H
 

@@ -1,5 +1,5 @@
-/** Entries that came before their connection did: a join's answer and the message of its admission travel on two connections
- *  to Redis, so the message may win. Kept for a moment, bounded; the sweep finds what falls out. */
+/** Entries that came before their connection did: a join's answer and the message of its admission travel on two
+ * connections to Redis, so the message may win. Kept for a moment, bounded; the sweep finds what falls out. */
 #ifndef ANTEROOM_GATEWAY_UNCLAIMED_H
 #define ANTEROOM_GATEWAY_UNCLAIMED_H
 

@@ -27,7 +27,8 @@ static enum origin_verdict judge(const struct gateway *gateway, const struct htt
 static void to_waiting_page(struct gateway *gateway, struct http_request *request)
 {
     char session[SESSION_ID_MAX + 1], headers[128];
-    if (http_request_param(request, "sessionId", session, sizeof session) != OK || !session_id_valid(text_of(session))) {
+    if (http_request_param(request, "sessionId", session, sizeof session) != OK ||
+        !session_id_valid(text_of(session))) {
         refuse(gateway, request, REFUSAL_BAD_SESSION, NULL, 0);
         return;
     }
@@ -50,11 +51,12 @@ size_t visitor_headers(void *context, const struct http_request *request, char *
     const struct gateway *gateway = context;
     struct text origin = http_request_header(request, "Origin");
     bool allowed = origin.at && judge(gateway, request) == ORIGIN_ALLOWED;
-    int len = allowed ? snprintf(dst, size,
-                                 "Vary: Origin\r\nAccess-Control-Allow-Origin: %.*s\r\n"
-                                 "Access-Control-Allow-Credentials: true\r\nAccess-Control-Expose-Headers: Retry-After\r\n",
-                                 (int)origin.len, origin.at)
-                      : snprintf(dst, size, "Vary: Origin\r\n");
+    int len = allowed
+                  ? snprintf(dst, size,
+                             "Vary: Origin\r\nAccess-Control-Allow-Origin: %.*s\r\n"
+                             "Access-Control-Allow-Credentials: true\r\nAccess-Control-Expose-Headers: Retry-After\r\n",
+                             (int)origin.len, origin.at)
+                  : snprintf(dst, size, "Vary: Origin\r\n");
     return len > 0 && (size_t)len < size ? (size_t)len : 0;
 }
 
@@ -65,18 +67,20 @@ void preflight_handle(struct http_request *request, void *context)
         refuse(gateway, request, REFUSAL_ORIGIN, NULL, 0);
         return;
     }
-    http_respond(request, &(struct http_response){
-                              .status = 204,
-                              .headers = "Access-Control-Allow-Methods: GET, POST\r\n"
-                                         "Access-Control-Allow-Headers: Authorization, Last-Event-ID, X-Anteroom-Ticket\r\n"
-                                         "Access-Control-Max-Age: 600\r\n",
-                          });
+    http_respond(request,
+                 &(struct http_response){
+                     .status = 204,
+                     .headers = "Access-Control-Allow-Methods: GET, POST\r\n"
+                                "Access-Control-Allow-Headers: Authorization, Last-Event-ID, X-Anteroom-Ticket\r\n"
+                                "Access-Control-Max-Age: 600\r\n",
+                 });
 }
 
 /* ---- user ---- */
 
 /* The first of: Authorization: Bearer, the cookie, access_token= (where allowed). */
-static struct text user_token(const struct gateway *gateway, const struct http_request *request, char *room, size_t size)
+static struct text user_token(const struct gateway *gateway, const struct http_request *request, char *room,
+                              size_t size)
 {
     struct text bearer = http_request_header(request, "Authorization");
     if (bearer.len > 7 && text_equal_nocase((struct text){bearer.at, 7}, TEXT("Bearer ")))
@@ -98,7 +102,8 @@ static bool check_user(struct gateway *gateway, struct http_request *request, st
     if (!gateway->keys.user)
         return true;
     struct text token = user_token(gateway, request, room, sizeof room);
-    return token.at && token_verify_user(gateway->keys.user, token, &gateway->user_rules, clock_wall_ms() / 1000, visitor->user) == OK;
+    return token.at && token_verify_user(gateway->keys.user, token, &gateway->user_rules, clock_wall_ms() / 1000,
+                                         visitor->user) == OK;
 }
 
 /* ---- ticket ---- */
@@ -109,8 +114,8 @@ static void cookie_name(const struct gateway *gateway, const char *session, char
 }
 
 /* Where the ticket comes from: Last-Event-ID wins over ticket= (or its header) over the cookie. */
-static struct text ticket_token(const struct gateway *gateway, const struct http_request *request, struct visitor *visitor,
-                                char *room, size_t size, bool *broken)
+static struct text ticket_token(const struct gateway *gateway, const struct http_request *request,
+                                struct visitor *visitor, char *room, size_t size, bool *broken)
 {
     char name[SESSION_ID_MAX + 40];
     struct text token = http_request_header(request, "Last-Event-ID");

@@ -1,4 +1,5 @@
-/** Who asks, for which session, with which ticket: read from a request once, checked in the order the contract gives. */
+/** Who asks, for which session, with which ticket: read from a request once, checked in the order the contract gives.
+ */
 #ifndef ANTEROOM_GATEWAY_VISITOR_H
 #define ANTEROOM_GATEWAY_VISITOR_H
 

@@ -23,7 +23,8 @@ MUST_CHECK enum err buf_reserve(struct buf *buf, size_t extra);
 MUST_CHECK enum err buf_append(struct buf *buf, const void *bytes, size_t len);
 MUST_CHECK enum err buf_text(struct buf *buf, struct text text);
 MUST_CHECK enum err buf_format(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/** Append TEXT as the inside of a JSON string: quotes, backslashes, control characters and invalid UTF-8 are made safe. */
+/** Append TEXT as the inside of a JSON string: quotes, backslashes, control characters and invalid UTF-8 are made safe.
+ */
 MUST_CHECK enum err buf_json(struct buf *buf, struct text text);
 /** Drop the first LEN bytes. */
 void buf_consume(struct buf *buf, size_t len);

@@ -2,10 +2,10 @@
 #ifndef ANTEROOM_BASE_CHECK_H
 #define ANTEROOM_BASE_CHECK_H
 
-#define CHECK(condition)                                                                                               \
-    do {                                                                                                               \
-        if (!(condition))                                                                                              \
-            check_failed(#condition, __FILE__, __LINE__);                                                              \
+#define CHECK(condition)                                  \
+    do {                                                  \
+        if (!(condition))                                 \
+            check_failed(#condition, __FILE__, __LINE__); \
     } while (0)
 
 /** Says where on stderr and aborts. */

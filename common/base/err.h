@@ -1,4 +1,5 @@
-/** What can go wrong with machinery. Outcomes of the domain ("sold out") are enums of their own; our own mistakes are asserts. */
+/** What can go wrong with machinery. Outcomes of the domain ("sold out") are enums of their own; our own mistakes are
+ * asserts. */
 #ifndef ANTEROOM_BASE_ERR_H
 #define ANTEROOM_BASE_ERR_H
 

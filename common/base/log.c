@@ -69,8 +69,9 @@ void log_write(enum log_level level, const char *event, const struct log_field *
     clock_rfc3339(instant, clock_wall_ms());
     enum err err = buf_reserve(&line, LOG_LINE_MAX);
     if (err == OK)
-        err = buf_format(&line, as_json ? "{\"ts\":\"%s\",\"level\":\"%s\",\"event\":\"%s\"" : "ts=%s level=%s event=%s",
-                         instant, levels[level], event);
+        err =
+            buf_format(&line, as_json ? "{\"ts\":\"%s\",\"level\":\"%s\",\"event\":\"%s\"" : "ts=%s level=%s event=%s",
+                       instant, levels[level], event);
     for (; err == OK && fields->name; fields++) {
         size_t start = line.len;
         if (fields->kind == LOG_TEXT && !fields->text.at)

@@ -1,5 +1,6 @@
-/** One line an event to stderr: logfmt ("ts= level= event= key=value…") or JSON. Values are quoted and escaped; a line is
- *  cut at LOG_LINE_MAX. Never hand in a token, a ticket, a key or a password; users and client addresses at debug only. */
+/** One line an event to stderr: logfmt ("ts= level= event= key=value…") or JSON. Values are quoted and escaped; a line
+ * is cut at LOG_LINE_MAX. Never hand in a token, a ticket, a key or a password; users and client addresses at debug
+ * only. */
 #ifndef ANTEROOM_BASE_LOG_H
 #define ANTEROOM_BASE_LOG_H
 
@@ -31,7 +32,8 @@ uint64_t log_lost(void);
 #define LOG_I(name_, value) ((struct log_field){.name = (name_), .kind = LOG_NUMBER, .number = (int64_t)(value)})
 #define LOG_F(name_, value) ((struct log_field){.name = (name_), .kind = LOG_REAL, .real = (value)})
 
-/** At least one field. log_event(LOG_INFO, "listening", LOG_S("name", "public"), LOG_S("address", bound)); texts absent ({NULL,0}) are left out. */
+/** At least one field. log_event(LOG_INFO, "listening", LOG_S("name", "public"), LOG_S("address", bound)); texts absent
+ * ({NULL,0}) are left out. */
 #define log_event(level, event, ...) log_write(level, event, (struct log_field[]){__VA_ARGS__, {.name = NULL}})
 void log_write(enum log_level level, const char *event, const struct log_field *fields);
 

@@ -36,8 +36,8 @@ void map_remove(struct map *map, struct map_node *node);
  *  Removing the returned element is allowed; inserting while walking is not. */
 struct map_node *map_walk(const struct map *map, struct map_node **next, size_t *cursor);
 
-#define MAP_EACH(map, node, next, cursor)                                                                              \
-    for (size_t cursor = 0, once_##cursor = 1; once_##cursor; once_##cursor = 0)                                       \
+#define MAP_EACH(map, node, next, cursor)                                        \
+    for (size_t cursor = 0, once_##cursor = 1; once_##cursor; once_##cursor = 0) \
         for (struct map_node *next = NULL, *node; (node = map_walk((map), &next, &cursor)) != NULL;)
 
 /** SipHash-1-3 with a key drawn at start. Source: Aumasson and Bernstein, "SipHash", 2012. */

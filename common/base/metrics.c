@@ -14,8 +14,8 @@ static const double bounds[] = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0
 
 struct metric_series {
     struct map_node node;
-    struct list link; /* in its metric's list */
-    double value;     /* counter, gauge; a histogram's sum */
+    struct list link;  /* in its metric's list */
+    double value;      /* counter, gauge; a histogram's sum */
     uint64_t *buckets; /* BOUND_COUNT + 1, histograms only; not cumulative */
     uint64_t count;
     size_t key_len;
@@ -79,7 +79,8 @@ void metrics_destroy(struct metrics *metrics)
     free(metrics);
 }
 
-struct metric_series *metrics_series(struct metrics *metrics, size_t metric, const char *a, const char *b, const char *c)
+struct metric_series *metrics_series(struct metrics *metrics, size_t metric, const char *a, const char *b,
+                                     const char *c)
 {
     CHECK(metric < metrics->count);
     const char *values[METRIC_LABELS_MAX] = {a ? a : "", b ? b : "", c ? c : ""};
@@ -166,7 +167,8 @@ void metrics_observe(struct metrics *metrics, size_t metric, double value, const
 }
 
 /* {a="x",b="y",le="0.1"} or nothing. */
-static enum err render_labels(const struct metric_def *def, const struct metric_series *series, const char *le, struct buf *out)
+static enum err render_labels(const struct metric_def *def, const struct metric_series *series, const char *le,
+                              struct buf *out)
 {
     bool any = false;
     enum err err = OK;
@@ -184,8 +186,8 @@ static enum err render_labels(const struct metric_def *def, const struct metric_
     return err == OK && any ? buf_text(out, TEXT("}")) : err;
 }
 
-static enum err render_line(const struct metric_def *def, const struct metric_series *series, const char *suffix, const char *le,
-                            double value, struct buf *out)
+static enum err render_line(const struct metric_def *def, const struct metric_series *series, const char *suffix,
+                            const char *le, double value, struct buf *out)
 {
     enum err err = buf_format(out, "%s%s", def->name, suffix);
     if (err == OK)

@@ -133,8 +133,8 @@ static bool read_environment(struct reading *reading, char **environment)
             char copy[FLAG_NAME_MAX];
             if (text_copy(copy, sizeof copy, name) != OK)
                 memcpy(copy, "?", 2);
-            fprintf(stderr, "%s: unknown variable " ENV_PREFIX "%s; the nearest is " ENV_PREFIX "%s\n", reading->table->program,
-                    copy, nearest(reading->table, copy));
+            fprintf(stderr, "%s: unknown variable " ENV_PREFIX "%s; the nearest is " ENV_PREFIX "%s\n",
+                    reading->table->program, copy, nearest(reading->table, copy));
             good = good && !reading->strict_env;
         }
     }
@@ -170,7 +170,8 @@ static bool read_flag(struct reading *reading, int argc, char **argv, int *i)
             const char *colon = strstr(value, "://");
             const char *at = colon ? strchr(colon, '@') : NULL;
             if (at && memchr(colon + 3, ':', (size_t)(at - colon - 3))) {
-                fprintf(stderr, "%s: --%s must not hold a password (other users can see it): use " ENV_PREFIX "%s or a file\n",
+                fprintf(stderr,
+                        "%s: --%s must not hold a password (other users can see it): use " ENV_PREFIX "%s or a file\n",
                         reading->table->program, flag, reading->table->defs[d].name);
                 return false;
             }
@@ -184,8 +185,9 @@ static bool read_flag(struct reading *reading, int argc, char **argv, int *i)
 static void print_help(const struct option_table *table)
 {
     char flag[FLAG_NAME_MAX];
-    printf("%s: %s\n\nEvery option is also an environment variable: --redis-url is ANTEROOM_REDIS_URL. The flag wins.\n\n",
-           table->program, table->summary);
+    printf(
+        "%s: %s\n\nEvery option is also an environment variable: --redis-url is ANTEROOM_REDIS_URL. The flag wins.\n\n",
+        table->program, table->summary);
     for (size_t i = 0; i < table->count; i++) {
         const struct option_def *def = &table->defs[i];
         flag_name(flag, def->name);
@@ -302,9 +304,15 @@ void options_markdown(const struct option_table *table, FILE *out)
         flag_name(flag, def->name);
         if (def->kind == OPTION_INT)
             snprintf(range, sizeof range, "%" PRId64 " to %" PRId64, def->min, def->max);
-        fprintf(out, "| `ANTEROOM_%s` `--%s` | %s%s%s | %s | %s |\n", def->name, flag, def->fallback && def->fallback[0] ? "`" : "",
-                !def->fallback ? "required" : def->fallback[0] ? def->fallback : "none",
-                def->fallback && def->fallback[0] ? "`" : "", def->words ? def->words : def->kind == OPTION_FLAG ? "on off" : range,
+        fprintf(out, "| `ANTEROOM_%s` `--%s` | %s%s%s | %s | %s |\n", def->name, flag,
+                def->fallback && def->fallback[0] ? "`" : "",
+                !def->fallback     ? "required"
+                : def->fallback[0] ? def->fallback
+                                   : "none",
+                def->fallback && def->fallback[0] ? "`" : "",
+                def->words                 ? def->words
+                : def->kind == OPTION_FLAG ? "on off"
+                                           : range,
                 def->help);
     }
 }

@@ -1,5 +1,5 @@
-/** A program's options: one typed table drives environment, flags, ranges, --help, --print-config and the docs. Every option
- *  is ANTEROOM_NAME in the environment and --name on the command line; the flag wins. */
+/** A program's options: one typed table drives environment, flags, ranges, --help, --print-config and the docs. Every
+ * option is ANTEROOM_NAME in the environment and --name on the command line; the flag wins. */
 #ifndef ANTEROOM_BASE_OPTION_H
 #define ANTEROOM_BASE_OPTION_H
 
@@ -35,7 +35,8 @@ struct option_table {
     const char *summary;
     const struct option_def *defs;
     size_t count;
-    const char *const *foreign; /* names of the other programs' options: ignored in silence. NULL-terminated, may be NULL */
+    const char *const
+        *foreign; /* names of the other programs' options: ignored in silence. NULL-terminated, may be NULL */
 };
 
 enum option_action { OPTION_RUN, OPTION_CHECK_CONFIG, OPTION_EXIT_OK, OPTION_EXIT_BAD };
@@ -45,8 +46,8 @@ enum option_action { OPTION_RUN, OPTION_CHECK_CONFIG, OPTION_EXIT_OK, OPTION_EXI
 /** Where each value came from. */
 enum option_source { SOURCE_DEFAULT, SOURCE_ENVIRONMENT, SOURCE_FLAG };
 
-/** Fills VALUES (the program's struct). Prints --help, --version and --print-config itself (OPTION_EXIT_OK); a bad value or an
- *  unknown flag prints one clear line to stderr (OPTION_EXIT_BAD: exit with 2). */
+/** Fills VALUES (the program's struct). Prints --help, --version and --print-config itself (OPTION_EXIT_OK); a bad
+ * value or an unknown flag prints one clear line to stderr (OPTION_EXIT_BAD: exit with 2). */
 enum option_action options_read(const struct option_table *table, int argc, char **argv, char **environment,
                                 const char *version, void *values);
 /** The table as Markdown rows for docs/configuration.md. */

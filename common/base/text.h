@@ -32,7 +32,8 @@ struct text text_trim(struct text text);
 bool text_next(struct text *rest, char separator, struct text *part);
 /** Copies with a NUL. ERR_TOO_BIG when it and the NUL do not fit SIZE; DST is then "". */
 MUST_CHECK enum err text_copy(char *dst, size_t size, struct text text);
-/** All of TEXT is a decimal number (optional '-'; no '+', no blanks, no leading zeros but "0"). ERR_INVALID, ERR_RANGE. */
+/** All of TEXT is a decimal number (optional '-'; no '+', no blanks, no leading zeros but "0"). ERR_INVALID, ERR_RANGE.
+ */
 MUST_CHECK enum err text_int(struct text text, int64_t min, int64_t max, int64_t *out);
 /** A decimal fraction as strtod reads it in the C locale, whole text, finite. */
 MUST_CHECK enum err text_double(struct text text, double *out);

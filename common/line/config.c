@@ -197,7 +197,8 @@ json_t *config_json(const struct redis_reply *hash)
 {
     json_t *object = json_object();
     for (size_t i = 0; object && i < FIELD_COUNT; i++) {
-        if (json_object_set_new(object, fields[i].name, value_json(&fields[i], config_value(hash, fields[i].name))) != 0) {
+        if (json_object_set_new(object, fields[i].name, value_json(&fields[i], config_value(hash, fields[i].name))) !=
+            0) {
             json_decref(object);
             object = NULL;
         }

@@ -20,8 +20,8 @@ struct config_change {
 };
 
 /** Checks a JSON object against the table. null takes a field back to its default. WHOLE: fields that are not named get
- *  their default too (PUT); else they stay (PATCH). Each bad or unknown field adds {"field","detail"} to ERRORS (an array).
- *  ERR_INVALID when there was any. */
+ *  their default too (PUT); else they stay (PATCH). Each bad or unknown field adds {"field","detail"} to ERRORS (an
+ * array). ERR_INVALID when there was any. */
 MUST_CHECK enum err config_check(const json_t *object, bool whole, struct config_change *change, json_t *errors);
 /** The hash (HGETALL's array) as a JSON object with all fields, defaults filled in, typed; NULL without memory. The
  *  "version" is left out. A new reference. */

@@ -36,7 +36,7 @@ local waiting, most = call('ZCARD', WAITING), tonumber(c[4]) or 0
 if most > 0 and waiting >= most then return {'line-full'} end
 if call('HEXISTS', PLACES, place) == 1 then return redis.error_reply('ERR place exists') end
 call('ZCARD', PARKED) call('HLEN', USERS)
-local served = call('HEXISTS', SERVERS, server)
+local served = call('HGET', SERVERS, server)
 
 tail = tail + 1
 call('HSET', STATE, 'tail', tail, 'dirty', 1)
@@ -45,7 +45,7 @@ call('HSET', PLACES, place, pack_place({server = mode == 'stream' and server or 
                                         kind = kind, user = user}))
 if mapped then call('HSET', USERS, user, place) end
 if mode == 'poll' then call('ZADD', PARKED, line_clock(180000) + SHORT_GRACE, place) end
-if mode == 'stream' and served == 0 then call('HSET', SERVERS, server, 1) end
+if mode == 'stream' and served ~= '1' then call('HSET', SERVERS, server, 1) end
 call('ZADD', WAITING, tail, place)
 if waiting == 0 then call('PUBLISH', ARGV[8], ARGV[9]) end
 return {'waiting', place, epoch, tail, 1, waiting + 1, head, base, rev, tail, '', 0, waiting + 1, c[1] or 'open'}

@@ -50,7 +50,8 @@ static EVP_PKEY *pem_key(const struct token_key *key, bool signing)
     BIO *bio = BIO_new_mem_buf(key->bytes, key->len);
     if (!bio)
         return NULL;
-    EVP_PKEY *pkey = signing ? PEM_read_bio_PrivateKey(bio, NULL, NULL, NULL) : PEM_read_bio_PUBKEY(bio, NULL, NULL, NULL);
+    EVP_PKEY *pkey =
+        signing ? PEM_read_bio_PrivateKey(bio, NULL, NULL, NULL) : PEM_read_bio_PUBKEY(bio, NULL, NULL, NULL);
     BIO_free(bio);
     return pkey;
 }
@@ -68,7 +69,8 @@ static enum err fingerprint(struct token_key *key, bool signing, const char **wh
 {
     if (key->alg == TOKEN_HS256) {
         *why = "an HS256 key needs at least 32 bytes";
-        return key->len >= SECRET_MIN && EVP_Digest(key->bytes, (size_t)key->len, key->fingerprint, NULL, EVP_sha256(), NULL)
+        return key->len >= SECRET_MIN &&
+                       EVP_Digest(key->bytes, (size_t)key->len, key->fingerprint, NULL, EVP_sha256(), NULL)
                    ? OK
                    : ERR_RANGE;
     }

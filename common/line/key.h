@@ -22,8 +22,8 @@ struct token_key {
     unsigned char bytes[]; /* the secret or the PEM, terminated */
 };
 
-/** Reads a secret (HS256: the file's bytes less one trailing newline, ≥ 32) or a PEM. KEY_ID NULL or "": from the hash of
- *  the public part. SIGNING: the PEM must hold a private key. On failure WHY holds one sentence without the key. */
+/** Reads a secret (HS256: the file's bytes less one trailing newline, ≥ 32) or a PEM. KEY_ID NULL or "": from the hash
+ * of the public part. SIGNING: the PEM must hold a private key. On failure WHY holds one sentence without the key. */
 MUST_CHECK enum err token_key_load(struct token_key **out, enum token_alg alg, const char *file, const char *key_id,
                                    bool signing, char *why, size_t why_size);
 void token_key_destroy(struct token_key *key);

@@ -10,9 +10,9 @@
 
 void line_scripts_prepare(void)
 {
-    struct line_script *scripts[] = {&script_join, &script_resume, &script_park, &script_leave, &script_status,
-                                     &script_sync, &script_admit,  &script_settle, &script_reap,
-                                     &script_configure, &script_hold, &script_unhold};
+    struct line_script *scripts[] = {&script_join,   &script_resume,    &script_park,  &script_leave,
+                                     &script_status, &script_sync,      &script_admit, &script_settle,
+                                     &script_reap,   &script_configure, &script_hold,  &script_unhold};
     for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++)
         redis_script_prepare(&scripts[i]->script);
 }
@@ -146,8 +146,15 @@ enum err line_join(struct line *line, const struct line_join *join, redis_callba
 {
     char epoch[NUMBER_SIZE], tail[NUMBER_SIZE], doorbell[KEY_SIZE];
     struct text args[] = {
-        join->place, join->user, join->server, join->conn, join->mode, number(epoch, join->known.epoch),
-        number(tail, join->known.tail), key_global(doorbell, line->prefix, "doorbell"), join->session,
+        join->place,
+        join->user,
+        join->server,
+        join->conn,
+        join->mode,
+        number(epoch, join->known.epoch),
+        number(tail, join->known.tail),
+        key_global(doorbell, line->prefix, "doorbell"),
+        join->session,
     };
     return line_eval(line, &script_join, join->session, sizeof args / sizeof args[0], args, callback, data);
 }
@@ -156,8 +163,13 @@ enum err line_resume(struct line *line, const struct line_resume *resume, redis_
 {
     char epoch[NUMBER_SIZE], tail[NUMBER_SIZE];
     struct text args[] = {
-        resume->place, resume->server, resume->conn, resume->mode, resume->expect,
-        number(epoch, resume->known.epoch), number(tail, resume->known.tail),
+        resume->place,
+        resume->server,
+        resume->conn,
+        resume->mode,
+        resume->expect,
+        number(epoch, resume->known.epoch),
+        number(tail, resume->known.tail),
     };
     return line_eval(line, &script_resume, resume->session, sizeof args / sizeof args[0], args, callback, data);
 }
@@ -181,7 +193,8 @@ enum err line_status(struct line *line, struct text session, struct text place, 
                      const struct line_known *known, redis_callback *callback, void *data)
 {
     char epoch[NUMBER_SIZE], tail[NUMBER_SIZE];
-    struct text args[] = {place, poll ? TEXT("poll") : TEXT(""), number(epoch, known->epoch), number(tail, known->tail)};
+    struct text args[] = {place, poll ? TEXT("poll") : TEXT(""), number(epoch, known->epoch),
+                          number(tail, known->tail)};
     return line_eval(line, &script_status, session, sizeof args / sizeof args[0], args, callback, data);
 }
 
@@ -193,13 +206,13 @@ enum err line_sync(struct line *line, struct text session, redis_callback *callb
 enum err line_peek(struct line *line, struct text session, redis_callback *callback, void *data)
 {
     char key[KEY_SIZE];
-    struct text args[] = {TEXT("HMGET"), key_session(key, line->prefix, session, TEXT("state")), TEXT("epoch"), TEXT("rev"),
-                          TEXT("phase")};
+    struct text args[] = {TEXT("HMGET"), key_session(key, line->prefix, session, TEXT("state")), TEXT("epoch"),
+                          TEXT("rev"), TEXT("phase")};
     return line_command(line, sizeof args / sizeof args[0], args, callback, data);
 }
 
-enum err line_reap(struct line *line, struct text session, struct text server, struct text cursor, redis_callback *callback,
-                   void *data)
+enum err line_reap(struct line *line, struct text session, struct text server, struct text cursor,
+                   redis_callback *callback, void *data)
 {
     struct text args[] = {server, cursor};
     return line_eval(line, &script_reap, session, sizeof args / sizeof args[0], args, callback, data);

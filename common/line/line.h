@@ -1,5 +1,5 @@
-/** The waiting line in Redis as both daemons see it: calls of its scripts and what their answers mean. Nobody else names a
- *  key, a script or a field. Answers are borrowed for the callback; every call has a deadline. */
+/** The waiting line in Redis as both daemons see it: calls of its scripts and what their answers mean. Nobody else
+ * names a key, a script or a field. Answers are borrowed for the callback; every call has a deadline. */
 #ifndef ANTEROOM_LINE_LINE_H
 #define ANTEROOM_LINE_LINE_H
 
@@ -23,19 +23,24 @@ enum line_outcome {
     LINE_PARKED,
     LINE_DEPARTED,
     LINE_OK,
-    LINE_GONE,            /* no such place any more */
-    LINE_MOVED,           /* another connection has it */
-    LINE_STALE,           /* an older generation or connection asks */
-    LINE_NONE,            /* no such session in Redis */
-    LINE_DELETED,         /* the session's tombstone */
-    LINE_LOST,            /* the caller knows more than Redis: data was lost */
-    LINE_UNAVAILABLE,     /* restoring */
-    LINE_CLOSED, LINE_SOLD_OUT, LINE_FULL, LINE_NOT_STARTED, LINE_ALREADY_WAITING, LINE_ALREADY_ENTERED,
+    LINE_GONE,        /* no such place any more */
+    LINE_MOVED,       /* another connection has it */
+    LINE_STALE,       /* an older generation or connection asks */
+    LINE_NONE,        /* no such session in Redis */
+    LINE_DELETED,     /* the session's tombstone */
+    LINE_LOST,        /* the caller knows more than Redis: data was lost */
+    LINE_UNAVAILABLE, /* restoring */
+    LINE_CLOSED,
+    LINE_SOLD_OUT,
+    LINE_FULL,
+    LINE_NOT_STARTED,
+    LINE_ALREADY_WAITING,
+    LINE_ALREADY_ENTERED,
     LINE_NOT_VIRTUAL, /* the session takes no virtual users */
-    LINE_FENCED,   /* another publisher owns the session */
-    LINE_CONFLICT, /* another version than expected */
-    LINE_IN_USE,   /* people wait */
-    LINE_FAILED,   /* machinery: no answer or an error; the ERR says which */
+    LINE_FENCED,      /* another publisher owns the session */
+    LINE_CONFLICT,    /* another version than expected */
+    LINE_IN_USE,      /* people wait */
+    LINE_FAILED,      /* machinery: no answer or an error; the ERR says which */
 };
 
 /** The word the script uses; "failed" for LINE_FAILED. */
@@ -46,46 +51,51 @@ enum line_outcome line_outcome_of(enum err err, const struct redis_reply *reply)
 /** A place as join, resume and status tell it. Texts are borrowed from the reply. */
 struct line_place {
     enum line_outcome outcome;
-    struct text place;         /* its id */
+    struct text place; /* its id */
     uint64_t epoch, ticket;
     uint32_t gen;
     uint64_t position, waiting; /* 1 = next */
     uint64_t head, base, rev, tail;
     struct text server_before; /* where its connection was, "" nowhere; and its generation there */
     uint32_t gen_before;
-    struct text status;        /* the session's: "open" "paused" "closed", or "" where not told */
-    struct text token;         /* LINE_ENTERED */
-    int64_t starts_at_ms;      /* LINE_NOT_STARTED */
+    struct text status;   /* the session's: "open" "paused" "closed", or "" where not told */
+    struct text token;    /* LINE_ENTERED */
+    int64_t starts_at_ms; /* LINE_NOT_STARTED */
 };
 
 void line_place_decode(enum err err, const struct redis_reply *reply, struct line_place *place);
 
-/** What a caller last knew of a session; scripts answer LINE_LOST rather than act on older data. Zeros: nothing known. */
+/** What a caller last knew of a session; scripts answer LINE_LOST rather than act on older data. Zeros: nothing known.
+ */
 struct line_known {
     uint64_t epoch, tail;
 };
 
 struct line_join {
-    struct text session, place, user, server, conn, mode; /* mode: "stream" "poll" "virtual"; user "": the place is the user */
+    struct text session, place, user, server, conn,
+        mode; /* mode: "stream" "poll" "virtual"; user "": the place is the user */
     struct line_known known;
 };
 MUST_CHECK enum err line_join(struct line *line, const struct line_join *join, redis_callback *callback, void *data);
 
 struct line_resume {
-    struct text session, place, server, conn, mode, expect; /* expect "": take it over; else only if conn still is that */
+    struct text session, place, server, conn, mode,
+        expect; /* expect "": take it over; else only if conn still is that */
     struct line_known known;
 };
-MUST_CHECK enum err line_resume(struct line *line, const struct line_resume *resume, redis_callback *callback, void *data);
+MUST_CHECK enum err line_resume(struct line *line, const struct line_resume *resume, redis_callback *callback,
+                                void *data);
 /** SHORT_STAY: nobody was ever given the ticket. */
-MUST_CHECK enum err line_park(struct line *line, struct text session, struct text place, struct text conn, struct text user,
-                              bool short_stay, redis_callback *callback, void *data);
+MUST_CHECK enum err line_park(struct line *line, struct text session, struct text place, struct text conn,
+                              struct text user, bool short_stay, redis_callback *callback, void *data);
 /** GEN 0: whatever generation it has. */
 MUST_CHECK enum err line_leave(struct line *line, struct text session, struct text place, uint32_t gen,
                                redis_callback *callback, void *data);
 MUST_CHECK enum err line_status(struct line *line, struct text session, struct text place, bool poll,
                                 const struct line_known *known, redis_callback *callback, void *data);
 
-/** One picture of a line: answer of sync. BITS: bit i (from the highest of the first byte) is ticket FIRST + i, set = departed. */
+/** One picture of a line: answer of sync. BITS: bit i (from the highest of the first byte) is ticket FIRST + i, set =
+ * departed. */
 struct line_picture {
     enum line_outcome outcome;
     uint64_t epoch, rev, base, head, tail, waiting, first;
@@ -106,6 +116,7 @@ MUST_CHECK enum err line_settle(struct line *line, struct text session, size_t c
 MUST_CHECK enum err line_eval(struct line *line, const struct line_script *script, struct text session, size_t count,
                               const struct text *args, redis_callback *callback, void *data);
 /** Any command on "prefix + key" built by the functions of keyspace.h. */
-MUST_CHECK enum err line_command(struct line *line, size_t count, const struct text *args, redis_callback *callback, void *data);
+MUST_CHECK enum err line_command(struct line *line, size_t count, const struct text *args, redis_callback *callback,
+                                 void *data);
 
 #endif

@@ -46,7 +46,8 @@ static void put_waiting_state(struct message_command *command, const struct mess
     put_text(command, "departed", message->departed);
 }
 
-void message_encode(struct message_command *command, const char *prefix, struct text server, const struct message *message)
+void message_encode(struct message_command *command, const char *prefix, struct text server,
+                    const struct message *message)
 {
     *command = (struct message_command){.count = 0};
     put(command, TEXT("XADD"));

@@ -9,7 +9,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum message_type { MESSAGE_WAITING_STATE, MESSAGE_ENTRY, MESSAGE_CLOSED, MESSAGE_SUPERSEDED, MESSAGE_NOTICE, MESSAGE_UNKNOWN };
+enum message_type {
+    MESSAGE_WAITING_STATE,
+    MESSAGE_ENTRY,
+    MESSAGE_CLOSED,
+    MESSAGE_SUPERSEDED,
+    MESSAGE_NOTICE,
+    MESSAGE_UNKNOWN
+};
 
 /** One message. Texts are borrowed. A field that a type does not use is zero. */
 struct message {
@@ -18,9 +25,9 @@ struct message {
     uint64_t epoch;
     /* waiting-state */
     uint64_t rev, base, head, tail, waiting;
-    double rate;           /* admissions a second as measured; 0 = unknown */
+    double rate; /* admissions a second as measured; 0 = unknown */
     struct text phase, status;
-    struct text departed;  /* "131,+2,+9": first ticket, then gaps, ascending; "*": fetch a picture; "": none */
+    struct text departed; /* "131,+2,+9": first ticket, then gaps, ascending; "*": fetch a picture; "": none */
     /* entry, superseded, closed for one place */
     struct text place;
     uint64_t ticket;
@@ -41,14 +48,17 @@ struct message_command {
     size_t number_count;
 };
 
-/** SERVER is the stream's owner as "<id>.<boot>" or "<id>". NOMKSTREAM: the stream of a removed server is not made again. */
-void message_encode(struct message_command *command, const char *prefix, struct text server, const struct message *message);
+/** SERVER is the stream's owner as "<id>.<boot>" or "<id>". NOMKSTREAM: the stream of a removed server is not made
+ * again. */
+void message_encode(struct message_command *command, const char *prefix, struct text server,
+                    const struct message *message);
 
 /** FIELDS is the array of names and values of one stream entry. Unknown fields and types are tolerated (type
  *  MESSAGE_UNKNOWN). ERR_INVALID where something needed is missing or malformed. */
 MUST_CHECK enum err message_decode(const struct redis_reply *fields, struct message *message);
 
-/** Walks a departed list: gives each ticket. Start with *LAST = 0. False at the end; *BAD is set on a malformed list. */
+/** Walks a departed list: gives each ticket. Start with *LAST = 0. False at the end; *BAD is set on a malformed list.
+ */
 bool departed_next(struct text *rest, uint64_t *last, uint64_t *ticket, bool *bad);
 /** Writes TICKETS (sorted here, ascending) as a departed list. ERR_TOO_BIG where SIZE is too small: say "*" then. */
 MUST_CHECK enum err departed_write(char *dst, size_t size, uint64_t *tickets, size_t count);

@@ -2,6 +2,8 @@
 -- keys: config state waiting places parked servers
 -- Parks the places of a dead server, one chunk a call. ARGV: server (<id>.<boot>), cursor ('0' first)
 -- Gives {next cursor ('0' = done), parked in this chunk}. Or {'0', 0} without the session.
+-- The server's mark in `servers` is 0 from the first chunk on; a place taken by it meanwhile sets it to 1 again, and then it
+-- stays listed: nobody would look for that place otherwise.
 if not epoch then return {'0', 0} end
 local server = ARGV[1]
 local grace = tonumber(call('HGET', CONFIG, 'graceMs')) or 300000
@@ -19,5 +21,10 @@ for i = 1, #chunk[2], 2 do
         end
     end
 end
-if chunk[1] == '0' then call('HDEL', SERVERS, server) end
+local mark = ARGV[2] == '0' and '0' or call('HGET', SERVERS, server)
+if chunk[1] == '0' and mark == '0' then
+    call('HDEL', SERVERS, server)
+elseif ARGV[2] == '0' and call('HEXISTS', SERVERS, server) == 1 then
+    call('HSET', SERVERS, server, 0)
+end
 return {chunk[1], parked}

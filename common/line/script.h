@@ -1,4 +1,5 @@
-/** The Lua scripts of a line and the one way to call them. Keys are named by the scripts themselves ("-- keys:" lines). */
+/** The Lua scripts of a line and the one way to call them. Keys are named by the scripts themselves ("-- keys:" lines).
+ */
 #ifndef ANTEROOM_LINE_SCRIPT_H
 #define ANTEROOM_LINE_SCRIPT_H
 
@@ -9,8 +10,8 @@ struct line_script {
     const char *keys; /* "config state waiting": names of keys of one session, in the order of KEYS */
 };
 
-extern struct line_script script_join, script_resume, script_park, script_leave, script_status, script_sync, script_admit,
-    script_settle, script_reap, script_configure, script_hold, script_unhold;
+extern struct line_script script_join, script_resume, script_park, script_leave, script_status, script_sync,
+    script_admit, script_settle, script_reap, script_configure, script_hold, script_unhold;
 
 /** Once at start, before any call: computes the scripts' hashes. */
 void line_scripts_prepare(void);

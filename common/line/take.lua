@@ -10,7 +10,7 @@ local function take(place, raw, server, conn, mode, expect)
     local admitted = not ticket and tonumber(call('ZSCORE', OUTBOX, place) or nil)
     if not ticket and not admitted then return {'gone', place, epoch} end
     call('ZSCORE', PARKED, place)
-    local served = call('HEXISTS', SERVERS, server)
+    local served = call('HGET', SERVERS, server)
     local grace = tonumber(call('HGET', CONFIG, 'graceMs')) or 300000
     local before, generation = p.server, p.gen
     if ticket and mode ~= 'stream' and p.kind ~= 'v' then
@@ -22,7 +22,7 @@ local function take(place, raw, server, conn, mode, expect)
     p.server = mode == 'stream' and server or ''
     if p.kind == 'n' then p.kind = 'a' end
     call('HSET', PLACES, place, pack_place(p))
-    if mode == 'stream' and served == 0 then call('HSET', SERVERS, server, 1) end
+    if mode == 'stream' and served ~= '1' then call('HSET', SERVERS, server, 1) end
     if admitted then
         return {'admitted', place, epoch, admitted, p.gen, 0, head, base, rev, tail, before, generation, 0, ''}
     end

@@ -16,13 +16,15 @@
 static void mac(const struct token_key *key, const char *bytes, size_t len, unsigned char out[MAC_LEN])
 {
     unsigned int out_len = MAC_LEN;
-    CHECK(HMAC(EVP_sha256(), key->bytes, key->len, (const unsigned char *)bytes, len, out, &out_len) && out_len == MAC_LEN);
+    CHECK(HMAC(EVP_sha256(), key->bytes, key->len, (const unsigned char *)bytes, len, out, &out_len) &&
+          out_len == MAC_LEN);
 }
 
 static enum err write_claims(const struct ticket *ticket, struct buf *out)
 {
-    enum err err = buf_format(out, "{\"aud\":\"" AUDIENCE "\",\"session\":\"%s\",\"place\":\"%s\",\"epoch\":%" PRIu64
-                                   ",\"ticket\":%" PRIu64 ",\"gen\":%" PRIu32,
+    enum err err = buf_format(out,
+                              "{\"aud\":\"" AUDIENCE "\",\"session\":\"%s\",\"place\":\"%s\",\"epoch\":%" PRIu64
+                              ",\"ticket\":%" PRIu64 ",\"gen\":%" PRIu32,
                               ticket->session, ticket->place, ticket->epoch, ticket->number, ticket->gen);
     if (err == OK && ticket->user[0]) {
         err = buf_text(out, TEXT(",\"user\":\""));
@@ -41,7 +43,8 @@ enum err token_sign_ticket(const struct token_key *key, const struct ticket *tic
     CHECK(key->alg == TOKEN_HS256);
     buf_init(&claims, TOKEN_MAX);
     enum err err = write_claims(ticket, &claims);
-    size_t head = sizeof HEADER_ENCODED - 1, body = BASE64URL_LEN(claims.len), total = head + 1 + body + 1 + BASE64URL_LEN(MAC_LEN);
+    size_t head = sizeof HEADER_ENCODED - 1, body = BASE64URL_LEN(claims.len),
+           total = head + 1 + body + 1 + BASE64URL_LEN(MAC_LEN);
     if (err == OK && total >= size)
         err = ERR_TOO_BIG;
     if (err == OK) {
@@ -81,7 +84,8 @@ static bool read_claims(const json_t *claims, struct ticket *ticket)
     if (!get_text(claims, "session", ticket->session, sizeof ticket->session) ||
         !get_text(claims, "place", ticket->place, sizeof ticket->place) ||
         !get_number(claims, "epoch", 1, (int64_t)1 << 53, &ticket->epoch) ||
-        !get_number(claims, "ticket", 0, (int64_t)1 << 53, &ticket->number) || !get_number(claims, "gen", 1, UINT32_MAX, &gen))
+        !get_number(claims, "ticket", 0, (int64_t)1 << 53, &ticket->number) ||
+        !get_number(claims, "gen", 1, UINT32_MAX, &gen))
         return false;
     if (json_object_get(claims, "user") && !get_text(claims, "user", ticket->user, sizeof ticket->user))
         return false;
@@ -95,8 +99,9 @@ static bool signature_holds(const struct token_key *key, struct text token, stru
     unsigned char wanted[MAC_LEN], given[MAC_LEN + 1];
     struct text rest = token, head, signature;
     size_t len;
-    if (!text_next(&rest, '.', &head) || !text_next(&rest, '.', claims) || !text_next(&rest, '.', &signature) || rest.at ||
-        !text_is(head, HEADER_ENCODED) || base64url_decode(given, sizeof given, signature, &len) != OK || len != MAC_LEN)
+    if (!text_next(&rest, '.', &head) || !text_next(&rest, '.', claims) || !text_next(&rest, '.', &signature) ||
+        rest.at || !text_is(head, HEADER_ENCODED) || base64url_decode(given, sizeof given, signature, &len) != OK ||
+        len != MAC_LEN)
         return false;
     mac(key, token.at, head.len + 1 + claims->len, wanted);
     return text_equal_secret((struct text){(const char *)given, MAC_LEN}, (struct text){(const char *)wanted, MAC_LEN});

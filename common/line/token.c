@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const jwt_alg_t jwt_algs[] = {[TOKEN_HS256] = JWT_ALG_HS256, [TOKEN_ES256] = JWT_ALG_ES256, [TOKEN_RS256] = JWT_ALG_RS256};
+static const jwt_alg_t jwt_algs[] = {
+    [TOKEN_HS256] = JWT_ALG_HS256, [TOKEN_ES256] = JWT_ALG_ES256, [TOKEN_RS256] = JWT_ALG_RS256};
 
 /* ---- signing ---- */
 
@@ -128,8 +129,8 @@ static bool user_read(const json_t *value, char user[USER_ID_MAX + 1])
     return user[0] != '\0';
 }
 
-enum err token_verify_user(const struct token_key *key, struct text token, const struct user_rules *rules, int64_t now_s,
-                           char user[USER_ID_MAX + 1])
+enum err token_verify_user(const struct token_key *key, struct text token, const struct user_rules *rules,
+                           int64_t now_s, char user[USER_ID_MAX + 1])
 {
     user[0] = '\0';
     json_t *claims = verified(key, token);

@@ -1,5 +1,6 @@
 /** Tokens between the site and us: the entry token the site checks, and the user token the site issues.
- *  The only door to libjwt. A verifier pins the algorithm and checks every claim itself; no key or token is ever logged. */
+ *  The only door to libjwt. A verifier pins the algorithm and checks every claim itself; no key or token is ever
+ * logged. */
 #ifndef ANTEROOM_LINE_TOKEN_H
 #define ANTEROOM_LINE_TOKEN_H
 
@@ -17,7 +18,8 @@ struct entry_claims {
 };
 
 /** Writes a terminated compact JWT. ERR_TOO_BIG, ERR_NOMEM, ERR_IO (the key refuses). */
-MUST_CHECK enum err token_sign_entry(const struct token_key *key, const struct entry_claims *claims, char *dst, size_t size);
+MUST_CHECK enum err token_sign_entry(const struct token_key *key, const struct entry_claims *claims, char *dst,
+                                     size_t size);
 /** The exp (s) and iat (s) of an entry token that came from Redis, unverified. ERR_INVALID. */
 MUST_CHECK enum err token_entry_times(struct text token, int64_t *issued_s, int64_t *expires_s);
 

@@ -1,5 +1,5 @@
-/* What a frame costs at the least: bare epoll and send. Accepts COUNT connections on a free loopback port (printed), then
- * sends FRAMES frames of SIZE bytes to each, one round a second, and prints the CPU a frame took. */
+/* What a frame costs at the least: bare epoll and send. Accepts COUNT connections on a free loopback port (printed),
+ * then sends FRAMES frames of SIZE bytes to each, one round a second, and prints the CPU a frame took. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>

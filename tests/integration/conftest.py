@@ -61,20 +61,20 @@ def gateways(client):
 
 @pytest.fixture
 def start_publisher(redis_server, folder, daemons):
-    """Starts a publisher with quick ticks."""
+    """Starts a publisher with quick ticks; waits until it is ready and hears the doorbell."""
 
     def start(**options):
-        return daemons(folder.publisher(redis_server.url, **{"tick_ms": 100, **options}))
+        daemon = daemons(folder.publisher(redis_server.url, **{"tick_ms": 100, **options}))
+        support.wait_until(lambda: support.is_ready(daemon, "metrics"), what="a ready publisher")
+        daemon.wait_log("redis-up", connection="doorbell")
+        return daemon
 
     return start
 
 
 @pytest.fixture
 def publisher(start_publisher):
-    daemon = start_publisher()
-    daemon.address("metrics")
-    daemon.wait_log("redis-up", connection="doorbell")
-    return daemon
+    return start_publisher()
 
 
 @pytest.fixture

@@ -229,8 +229,9 @@ class Scripts:
             folder = ROOT / "common" / "line"
             text = (folder / f"{name}.lua").read_text()
             keys = next(line for line in text.splitlines() if line.startswith("-- keys: "))[9:].split()
-            body = subprocess.run(["sh", str(folder / "embed.sh"), "--lua", name], check=True, capture_output=True, text=True)
-            self.rendered[name] = (body.stdout, keys)
+            command = ["sh", str(folder / "embed.sh"), "--lua", name]
+            body = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+            self.rendered[name] = (body, keys)
         body, parts = self.rendered[name]
         keys = [self.key(session, part) for part in parts]
         return self.client.eval(body, len(keys), *keys, *arguments)
@@ -238,7 +239,8 @@ class Scripts:
     def join(self, session, server="", user="", mode="stream", place=None):
         """Gives the place. SERVER is <id>.<boot>."""
         place = place or secrets.token_urlsafe(17)[:22]
-        answer = self.run("join", session, place, user, server, f"boot:{place[:6]}", mode, 0, 0, f"{self.prefix}doorbell", session)
+        answer = self.run("join", session, place, user, server, f"boot:{place[:6]}", mode, 0, 0,
+                          f"{self.prefix}doorbell", session)
         assert answer[0] == "waiting", answer
         return place
 
@@ -283,8 +285,8 @@ class FakeGateway:
         return wait_until(lambda: self.messages(kind, **fields), timeout, f"a {kind} message with {fields}")[0]
 
 
-def is_ready(gateway):
-    return requests.get(gateway.url("public") + "/readyz", timeout=5).status_code == 200
+def is_ready(daemon, listener="public"):
+    return requests.get(daemon.url(listener) + "/readyz", timeout=5).status_code == 200
 
 
 def metric(daemon, name, **labels):

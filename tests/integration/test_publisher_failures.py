@@ -53,7 +53,7 @@ def test_two_publishers_one_owner_and_a_takeover_after_a_crash(start_publisher, 
     first.kill()
     begun = time.monotonic()
     second.wait_log("owner", session="a")
-    assert time.monotonic() - begun < 1.5 + 0.1 + 0.5
+    assert time.monotonic() - begun < 1.5 + 0.1 + 1  # lease, tick, and a busy machine
     # What the first told and had not confirmed is told again: the same token, never another admission.
     wait_until(lambda: {message["ticket"] for message in gateway.messages("entry")} == {str(n) for n in range(1, 11)})
     assert len({message["token"] for message in gateway.messages("entry")}) == 10
@@ -167,7 +167,7 @@ def test_redis_that_lost_everything_is_an_error_line(admin, publisher, scripts, 
     assert publisher.wait_log("data-lost", session="a")["level"] == "error"
 
 
-def test_redis_that_came_back_older_is_an_error_line_once_and_the_line_goes_on(admin, publisher, scripts, gateways, client):
+def test_redis_that_came_back_older_is_said_once_and_the_line_goes_on(admin, publisher, scripts, gateways, client):
     gateway = gateways()
     admin.create("a")
     publisher.wait_log("owner", session="a")

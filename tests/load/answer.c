@@ -87,7 +87,8 @@ static void head_line(struct answer *answer, struct text line)
     struct text rest = line, name, value;
     int64_t number;
     if (answer->status == 0) {
-        if (line.len < 12 || !text_starts(line, "HTTP/1.") || text_int((struct text){line.at + 9, 3}, 100, 599, &number) != OK)
+        if (line.len < 12 || !text_starts(line, "HTTP/1.") ||
+            text_int((struct text){line.at + 9, 3}, 100, 599, &number) != OK)
             answer->state = ANSWER_BROKEN;
         else
             answer->status = (int)number;

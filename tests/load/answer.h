@@ -1,5 +1,5 @@
-/** The client's side of HTTP and Server-Sent Events, as much as a load client needs: status, headers it looks at, chunked or
- *  plain bodies, events. Pure; fed with whatever arrives. */
+/** The client's side of HTTP and Server-Sent Events, as much as a load client needs: status, headers it looks at,
+ * chunked or plain bodies, events. Pure; fed with whatever arrives. */
 #ifndef ANTEROOM_LOAD_ANSWER_H
 #define ANTEROOM_LOAD_ANSWER_H
 

@@ -19,16 +19,20 @@
 
 #define FIELD(field) offsetof(struct crowd_options, field)
 static const struct option_def defs[] = {
-    {"URL", OPTION_TEXT, FIELD(url), 8, 1023, NULL, "Gateways, http://HOST:PORT, separated by commas; visitors take them in turn.", NULL, NULL},
+    {"URL", OPTION_TEXT, FIELD(url), 8, 1023, NULL,
+     "Gateways, http://HOST:PORT, separated by commas; visitors take them in turn.", NULL, NULL},
     {"SESSION", OPTION_TEXT, FIELD(session), 1, 64, NULL, "Session to join.", NULL, NULL},
     {"VISITORS", OPTION_INT, FIELD(visitors), 1, 1000000, "100", "How many visitors.", NULL, NULL},
     {"RATE", OPTION_INT, FIELD(rate), 1, 1000000, "1000", "Arrivals a second.", NULL, NULL},
     {"VIRTUAL", OPTION_FLAG, FIELD(is_virtual), 0, 0, "off", "Virtual users: join and do not listen.", NULL, NULL},
     {"LEAVE_PERCENT", OPTION_INT, FIELD(leave_percent), 0, 100, "0", "Share that leaves while waiting.", NULL, NULL},
-    {"RECONNECT_PERCENT", OPTION_INT, FIELD(reconnect_percent), 0, 100, "0", "Share that drops the connection once and comes back elsewhere.", NULL, NULL},
-    {"USER_KEY_FILE", OPTION_TEXT, FIELD(user_key_file), 0, 511, "", "Secret to make user tokens with (HS256).", NULL, NULL},
+    {"RECONNECT_PERCENT", OPTION_INT, FIELD(reconnect_percent), 0, 100, "0",
+     "Share that drops the connection once and comes back elsewhere.", NULL, NULL},
+    {"USER_KEY_FILE", OPTION_TEXT, FIELD(user_key_file), 0, 511, "", "Secret to make user tokens with (HS256).", NULL,
+     NULL},
     {"HEADER", OPTION_TEXT, FIELD(header), 0, 511, "", "One more header line for each request.", NULL, NULL},
-    {"SOURCE_ADDRESSES", OPTION_INT, FIELD(source_addresses), 0, 65000, "0", "Loopback addresses to come from; 0: the system's choice.", NULL, NULL},
+    {"SOURCE_ADDRESSES", OPTION_INT, FIELD(source_addresses), 0, 65000, "0",
+     "Loopback addresses to come from; 0: the system's choice.", NULL, NULL},
     {"TIMEOUT", OPTION_INT, FIELD(timeout_s), 1, 86400, "300", "Seconds until it stops in any case.", NULL, NULL},
     {"JSON", OPTION_TEXT, FIELD(json), 0, 511, "", "File for the summary as JSON.", NULL, NULL},
 };
@@ -81,8 +85,8 @@ static void show_progress(struct crowd *crowd, double seconds)
     memset(bar, '.', 40);
     memset(bar, '#', filled);
     bar[40] = '\0';
-    fprintf(stderr, "\r[%s] %zu/%zu  joined %zu  admitted %zu  left %zu  %.0f s ", bar, crowd->ended, summary->visitors, summary->joined,
-            summary->admitted, summary->left, seconds);
+    fprintf(stderr, "\r[%s] %zu/%zu  joined %zu  admitted %zu  left %zu  %.0f s ", bar, crowd->ended, summary->visitors,
+            summary->joined, summary->admitted, summary->left, seconds);
 }
 
 static void finish(struct crowd *crowd)
@@ -115,8 +119,8 @@ static int by_ticket(const void *a, const void *b)
     return x->ticket_number < y->ticket_number ? -1 : x->ticket_number > y->ticket_number;
 }
 
-/* In the order of tickets nobody may be admitted earlier than somebody before, and nobody may be passed over. Two lines of
- * equal length that met on the way (an admission found by a lookup has whole seconds only) are not told apart. */
+/* In the order of tickets nobody may be admitted earlier than somebody before, and nobody may be passed over. Two lines
+ * of equal length that met on the way (an admission found by a lookup has whole seconds only) are not told apart. */
 static void check_order(struct crowd *crowd)
 {
     struct summary *summary = &crowd->summary;
@@ -168,7 +172,8 @@ int main(int argc, char **argv)
     uv_loop_t loop;
     char why[640];
     struct rlimit limit;
-    enum option_action action = options_read(&crowd_option_table, argc, argv, (char *[]){NULL}, ANTEROOM_VERSION, &crowd.options);
+    enum option_action action =
+        options_read(&crowd_option_table, argc, argv, (char *[]){NULL}, ANTEROOM_VERSION, &crowd.options);
     if (action != OPTION_RUN)
         return action == OPTION_EXIT_BAD ? EXIT_BAD_CONFIG : 0;
     if (!parse_targets(&crowd))

@@ -50,38 +50,42 @@ static double percentile(struct latencies *latencies, double share)
 
 static void print_latency(const char *name, struct latencies *latencies, FILE *out)
 {
-    fprintf(out, "  %-22s p50 %.1f  p90 %.1f  p99 %.1f  max %.1f ms\n", name, percentile(latencies, 0.5), percentile(latencies, 0.9),
-            percentile(latencies, 0.99), percentile(latencies, 1));
+    fprintf(out, "  %-22s p50 %.1f  p90 %.1f  p99 %.1f  max %.1f ms\n", name, percentile(latencies, 0.5),
+            percentile(latencies, 0.9), percentile(latencies, 0.99), percentile(latencies, 1));
 }
 
 void summary_print(struct summary *summary, double seconds, FILE *out)
 {
-    fprintf(out, "%zu visitors in %.1f s: %zu joined, %zu admitted, %zu left, %zu closed, %zu still waiting, %zu reconnects, %zu frames\n",
-            summary->visitors, seconds, summary->joined, summary->admitted, summary->left, summary->closed, summary->waiting,
-            summary->reconnects, summary->frames);
+    fprintf(out,
+            "%zu visitors in %.1f s: %zu joined, %zu admitted, %zu left, %zu closed, %zu still waiting, %zu "
+            "reconnects, %zu frames\n",
+            summary->visitors, seconds, summary->joined, summary->admitted, summary->left, summary->closed,
+            summary->waiting, summary->reconnects, summary->frames);
     for (size_t i = 0; i < REFUSAL_KINDS && summary->refused[i].count; i++)
         fprintf(out, "  refused: %-20s %zu\n", summary->refused[i].code, summary->refused[i].count);
     print_latency("join to first frame", &summary->join, out);
     print_latency("admitted to frame", &summary->entry, out);
-    fprintf(out, "  order violations %zu, duplicate entries %zu, position errors %zu, places lost %zu\n", summary->order_violations,
-            summary->duplicate_entries, summary->position_errors, summary->places_lost);
+    fprintf(out, "  order violations %zu, duplicate entries %zu, position errors %zu, places lost %zu\n",
+            summary->order_violations, summary->duplicate_entries, summary->position_errors, summary->places_lost);
 }
 
 static void json_latency(const char *name, struct latencies *latencies, FILE *out)
 {
     fprintf(out, ",\"%s\":{\"count\":%zu,\"p50\":%.3f,\"p90\":%.3f,\"p99\":%.3f,\"max\":%.3f}", name, latencies->count,
-            percentile(latencies, 0.5), percentile(latencies, 0.9), percentile(latencies, 0.99), percentile(latencies, 1));
+            percentile(latencies, 0.5), percentile(latencies, 0.9), percentile(latencies, 0.99),
+            percentile(latencies, 1));
 }
 
 void summary_json(struct summary *summary, double seconds, FILE *out)
 {
     fprintf(out,
-            "{\"visitors\":%zu,\"seconds\":%.3f,\"joined\":%zu,\"admitted\":%zu,\"left\":%zu,\"closed\":%zu,\"waiting\":%zu,"
+            "{\"visitors\":%zu,\"seconds\":%.3f,\"joined\":%zu,\"admitted\":%zu,\"left\":%zu,\"closed\":%zu,"
+            "\"waiting\":%zu,"
             "\"reconnects\":%zu,\"frames\":%zu,\"orderViolations\":%zu,\"duplicateEntries\":%zu,\"positionErrors\":%zu,"
             "\"placesLost\":%zu,\"refused\":{",
-            summary->visitors, seconds, summary->joined, summary->admitted, summary->left, summary->closed, summary->waiting,
-            summary->reconnects, summary->frames, summary->order_violations, summary->duplicate_entries,
-            summary->position_errors, summary->places_lost);
+            summary->visitors, seconds, summary->joined, summary->admitted, summary->left, summary->closed,
+            summary->waiting, summary->reconnects, summary->frames, summary->order_violations,
+            summary->duplicate_entries, summary->position_errors, summary->places_lost);
     for (size_t i = 0; i < REFUSAL_KINDS && summary->refused[i].count; i++)
         fprintf(out, "%s\"%s\":%zu", i ? "," : "", summary->refused[i].code, summary->refused[i].count);
     fprintf(out, "}");

@@ -75,7 +75,8 @@ static json_t *claims_of(struct text token)
     struct text rest = token, part;
     uint8_t bytes[TOKEN_MAX];
     size_t len;
-    if (!text_next(&rest, '.', &part) || !text_next(&rest, '.', &part) || base64url_decode(bytes, sizeof bytes, part, &len) != OK)
+    if (!text_next(&rest, '.', &part) || !text_next(&rest, '.', &part) ||
+        base64url_decode(bytes, sizeof bytes, part, &len) != OK)
         return NULL;
     return json_loadb((const char *)bytes, len, 0, NULL);
 }
@@ -117,10 +118,12 @@ static void take_state(struct visitor *visitor, const json_t *data)
 {
     struct summary *summary = &visitor->crowd->summary;
     int64_t position = json_integer_value(json_object_get(data, "position"));
-    int64_t ahead = json_integer_value(json_object_get(data, "ahead")), behind = json_integer_value(json_object_get(data, "behind"));
+    int64_t ahead = json_integer_value(json_object_get(data, "ahead")),
+            behind = json_integer_value(json_object_get(data, "behind"));
     int64_t waiting = json_integer_value(json_object_get(data, "waiting"));
     summary->frames++;
-    if (position < 1 || ahead != position - 1 || position + behind != waiting || (visitor->position && position > visitor->position))
+    if (position < 1 || ahead != position - 1 || position + behind != waiting ||
+        (visitor->position && position > visitor->position))
         summary->position_errors++;
     visitor->position = position;
     if (visitor->state == VISITOR_JOINING) {
@@ -167,7 +170,8 @@ static void on_event(void *data, const struct event *event)
         visitor->retry_ms = event->retry_ms;
     if (visitor->state >= VISITOR_ENTERED || event->data.len == 0)
         return;
-    if (!visitor->framed && visitor->state == VISITOR_JOINING && !text_is(event->name, "unavailable") && !text_is(event->name, "refused")) {
+    if (!visitor->framed && visitor->state == VISITOR_JOINING && !text_is(event->name, "unavailable") &&
+        !text_is(event->name, "refused")) {
         visitor->framed = true;
         summary->joined++;
         latency_add(&summary->join, (double)(clock_mono_ns() - visitor->joined_ns) / 1e6);
@@ -242,23 +246,31 @@ static int write_request(struct visitor *visitor, char *dst)
     char user[TOKEN_MAX + 32] = "", token[TOKEN_MAX], name[32];
     if (crowd->user_key) {
         snprintf(name, sizeof name, "crowd-%u", visitor->number);
-        struct entry_claims claims = {text_of("crowd"), text_of("crowd"), text_of(name), text_of(name), 0,
-                                      clock_wall_ms() / 1000, clock_wall_ms() / 1000 + 86400};
+        struct entry_claims claims = {text_of("crowd"),
+                                      text_of("crowd"),
+                                      text_of(name),
+                                      text_of(name),
+                                      0,
+                                      clock_wall_ms() / 1000,
+                                      clock_wall_ms() / 1000 + 86400};
         if (token_sign_entry(crowd->user_key, &claims, token, sizeof token) == OK)
             snprintf(user, sizeof user, "Authorization: Bearer %s\r\n", token);
     }
     const char *extra = options->header[0] ? options->header : "X-Client: anteroom-crowd";
     if (visitor->leaving)
-        return snprintf(dst, WRITE_SIZE, "POST /api/queue/leave?ticket=%s HTTP/1.1\r\nHost: %s\r\n%s%s\r\nContent-Length: 0\r\n\r\n",
+        return snprintf(dst, WRITE_SIZE,
+                        "POST /api/queue/leave?ticket=%s HTTP/1.1\r\nHost: %s\r\n%s%s\r\nContent-Length: 0\r\n\r\n",
                         visitor->ticket, host, user, extra);
     if (options->is_virtual)
         return snprintf(dst, WRITE_SIZE,
-                        "POST /api/queue/join?sessionId=%s&userType=VIRTUAL HTTP/1.1\r\nHost: %s\r\n%s%s\r\nContent-Length: 0\r\n\r\n",
+                        "POST /api/queue/join?sessionId=%s&userType=VIRTUAL HTTP/1.1\r\nHost: "
+                        "%s\r\n%s%s\r\nContent-Length: 0\r\n\r\n",
                         options->session, host, user, extra);
-    return snprintf(dst, WRITE_SIZE,
-                    "GET /api/queue/stream?sessionId=%s HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\n%s%s%s%s%s\r\n\r\n",
-                    options->session, host, user, visitor->ticket ? "Last-Event-ID: " : "", visitor->ticket ? visitor->ticket : "",
-                    visitor->ticket ? "\r\n" : "", extra);
+    return snprintf(
+        dst, WRITE_SIZE,
+        "GET /api/queue/stream?sessionId=%s HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\n%s%s%s%s%s\r\n\r\n",
+        options->session, host, user, visitor->ticket ? "Last-Event-ID: " : "", visitor->ticket ? visitor->ticket : "",
+        visitor->ticket ? "\r\n" : "", extra);
 }
 
 static void on_connect(uv_connect_t *connect, int status)

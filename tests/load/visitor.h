@@ -1,4 +1,5 @@
-/** One visitor: joins, listens, perhaps drops the connection once and comes back through another target, perhaps leaves.
+/** One visitor: joins, listens, perhaps drops the connection once and comes back through another target, perhaps
+ * leaves.
  *
  *      IDLE ─► JOINING ─► WAITING ─► ENTERED                      any refusal ─► REFUSED
  *                 ▲          │ ├───► LEFT
@@ -16,21 +17,29 @@ struct crowd;
 
 struct visitor {
     struct crowd *crowd;
-    enum { VISITOR_IDLE, VISITOR_JOINING, VISITOR_WAITING, VISITOR_ENTERED, VISITOR_LEFT, VISITOR_CLOSED, VISITOR_REFUSED } state;
+    enum {
+        VISITOR_IDLE,
+        VISITOR_JOINING,
+        VISITOR_WAITING,
+        VISITOR_ENTERED,
+        VISITOR_LEFT,
+        VISITOR_CLOSED,
+        VISITOR_REFUSED
+    } state;
     uint32_t number, target;
     bool open, closing, leaves, drops, dropped, returned, leaving;
     uv_tcp_t tcp;
     uv_connect_t connect;
     uv_timer_t timer;
     struct answer answer;
-    char *ticket;          /* the last id */
+    char *ticket; /* the last id */
     uint64_t ticket_number, first_ticket;
-    int64_t position;      /* last shown, 0 none */
+    int64_t position; /* last shown, 0 none */
     int64_t retry_ms;
-    uint64_t joined_ns;    /* when the request was sent */
-    bool framed;           /* the first frame has come */
+    uint64_t joined_ns; /* when the request was sent */
+    bool framed;        /* the first frame has come */
     int64_t admitted_ms;
-    char place[24];        /* jti of the entry */
+    char place[24]; /* jti of the entry */
 };
 
 void visitor_init(struct visitor *visitor, struct crowd *crowd, uint32_t number);

@@ -110,3 +110,28 @@ def reaping_parks_a_dead_servers_places_and_no_others(line):
     same(line.resume('a', server='g1.b', conn='a:1', expect='a:1')[0], 'waiting')
     same(line.key('ZCARD', 'parked'), 0)
     require('g1.b' in line.key('HKEYS', 'servers'), 'zombie', 'the server that took its place back is not told')
+
+
+@scene()
+def a_server_that_takes_a_place_back_while_it_is_reaped_stays_listed(line):
+    limit = line.redis.call('CONFIG', 'GET', 'hash-max-listpack-entries')[1]
+    line.redis.call('CONFIG', 'SET', 'hash-max-listpack-entries', 8)  # as a long line is stored: HSCAN goes in chunks
+    try:
+        line.join_many(1000)
+    finally:
+        line.redis.call('CONFIG', 'SET', 'hash-max-listpack-entries', limit)
+    cursor, parked = line.call('reap', 'g1.b', '0')
+    require(cursor != '0' and 0 < parked < 1000, 'scene', 'one chunk was everything:', cursor, parked)
+    place = line.key('ZRANGE', 'parked', 0, 0)[0]
+    same(line.resume(place, conn=place + ':1', expect=place + ':1')[0], 'waiting')
+    while cursor != '0':
+        cursor, more = line.call('reap', 'g1.b', cursor)
+        parked += more
+    same([parked, line.key('ZCARD', 'parked'), line.key('HKEYS', 'servers')], [1000, 999, ['g1.b']])
+    same(line.call('reap', 'g1.b', '0')[0] != '0', True)
+    cursor = '0'
+    while True:
+        cursor = line.call('reap', 'g1.b', cursor)[0]
+        if cursor == '0':
+            break
+    same([line.key('ZCARD', 'parked'), line.key('HKEYS', 'servers')], [1000, []])

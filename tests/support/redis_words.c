@@ -18,7 +18,8 @@ struct redis_reply *reply_words(const char *const *words)
     for (size_t i = 0; i < count; i++)
         CHECK((words[i][0] == '#' ? buf_format(&wire, ":%s\r\n", words[i] + 1)
                                   : buf_format(&wire, "$%zu\r\n%s\r\n", strlen(words[i]), words[i])) == OK);
-    CHECK(redisReaderFeed(reader, wire.data, wire.len) == REDIS_OK && redisReaderGetReply(reader, &reply) == REDIS_OK && reply);
+    CHECK(redisReaderFeed(reader, wire.data, wire.len) == REDIS_OK && redisReaderGetReply(reader, &reply) == REDIS_OK &&
+          reply);
     redisReaderFree(reader);
     buf_finish(&wire);
     return reply;

@@ -36,9 +36,14 @@ static void json_strings_are_safe_whatever_comes(void **state)
     static const struct {
         const char *in, *out;
     } rows[] = {
-        {"plain", "plain"}, {"a\"b\\c", "a\\\"b\\\\c"}, {"\n\r\t\x01\x7f", "\\u000a\\u000d\\u0009\\u0001\\u007f"},
-        {"\xed\x95\x9c", "\xed\x95\x9c"}, {"\xff", "\xef\xbf\xbd"}, {"\xc0\x80", "\xef\xbf\xbd\xef\xbf\xbd"},
-        {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, {"\xe2\x82", "\xef\xbf\xbd\xef\xbf\xbd"},
+        {"plain", "plain"},
+        {"a\"b\\c", "a\\\"b\\\\c"},
+        {"\n\r\t\x01\x7f", "\\u000a\\u000d\\u0009\\u0001\\u007f"},
+        {"\xed\x95\x9c", "\xed\x95\x9c"},
+        {"\xff", "\xef\xbf\xbd"},
+        {"\xc0\x80", "\xef\xbf\xbd\xef\xbf\xbd"},
+        {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+        {"\xe2\x82", "\xef\xbf\xbd\xef\xbf\xbd"},
         {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"},
     };
     for (size_t i = 0; i < ROWS(rows); i++) {

@@ -30,7 +30,9 @@ static void a_patch_names_its_fields_and_a_whole_session_all(void **state)
     assert_int_equal(change.count, 2);
     assert_string_equal(value_of(&change, "batch"), "5");
     assert_string_equal(value_of(&change, "stock"), "-1");
-    assert_int_equal(check("{\"entryUrl\":\"https://shop.example/enter?a=1\",\"startsAt\":\"2026-11-20T12:00:00.5Z\"}", true, &change, &errors), OK);
+    assert_int_equal(check("{\"entryUrl\":\"https://shop.example/enter?a=1\",\"startsAt\":\"2026-11-20T12:00:00.5Z\"}",
+                           true, &change, &errors),
+                     OK);
     assert_string_equal(value_of(&change, "batch"), "10");
     assert_string_equal(value_of(&change, "startsAt"), "1795176000500");
     assert_string_equal(value_of(&change, "endsAt"), "");
@@ -44,12 +46,24 @@ static void every_bad_field_is_named_at_once(void **state)
         const char *text;
         size_t errors;
     } rows[] = {
-        {"{\"batch\":0}", 1}, {"{\"batch\":1000001}", 1}, {"{\"batch\":\"5\"}", 1}, {"{\"batch\":1.5}", 1}, {"{\"batch\":true}", 1},
-        {"{\"intervalMs\":49,\"graceMs\":-1,\"nonsense\":1}", 3}, {"{\"status\":\"ajar\"}", 1},
-        {"{\"virtual\":\"true\"}", 1}, {"{\"entryUrl\":\"http://shop.example/\"}", 1}, {"{\"entryUrl\":\"javascript:alert(1)\"}", 1},
-        {"{\"entryUrl\":\"https://a/#b\"}", 1}, {"{\"entryUrl\":\"https://a/\\\"b\"}", 1}, {"{\"entryUrl\":\"https://\"}", 1},
-        {"{\"entryUrl\":\"http://localhost:3000/in\"}", 0}, {"{\"entryUrl\":\"http://localhost.evil.example/\"}", 1},
-        {"{\"startsAt\":\"2026-11-20\"}", 1}, {"{\"startsAt\":\"2026-11-20T12:00:00+09:00\"}", 1}, {"{\"startsAt\":-1}", 1},
+        {"{\"batch\":0}", 1},
+        {"{\"batch\":1000001}", 1},
+        {"{\"batch\":\"5\"}", 1},
+        {"{\"batch\":1.5}", 1},
+        {"{\"batch\":true}", 1},
+        {"{\"intervalMs\":49,\"graceMs\":-1,\"nonsense\":1}", 3},
+        {"{\"status\":\"ajar\"}", 1},
+        {"{\"virtual\":\"true\"}", 1},
+        {"{\"entryUrl\":\"http://shop.example/\"}", 1},
+        {"{\"entryUrl\":\"javascript:alert(1)\"}", 1},
+        {"{\"entryUrl\":\"https://a/#b\"}", 1},
+        {"{\"entryUrl\":\"https://a/\\\"b\"}", 1},
+        {"{\"entryUrl\":\"https://\"}", 1},
+        {"{\"entryUrl\":\"http://localhost:3000/in\"}", 0},
+        {"{\"entryUrl\":\"http://localhost.evil.example/\"}", 1},
+        {"{\"startsAt\":\"2026-11-20\"}", 1},
+        {"{\"startsAt\":\"2026-11-20T12:00:00+09:00\"}", 1},
+        {"{\"startsAt\":-1}", 1},
         {"{\"stock\":0,\"perUser\":\"many\",\"rejoin\":\"back\"}", 0},
     };
     for (size_t i = 0; i < ROWS(rows); i++) {

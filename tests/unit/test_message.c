@@ -26,20 +26,39 @@ static void what_is_encoded_decodes_to_the_same(void **state)
 {
     (void)state;
     struct redis_reply *reply;
-    struct message out, in = {.type = MESSAGE_WAITING_STATE, .session = TEXT("s"), .epoch = 17, .rev = 3, .base = 1, .head = 120,
-                              .tail = 990, .waiting = 850, .rate = 2.5, .phase = TEXT("open"), .status = TEXT("paused"),
+    struct message out, in = {.type = MESSAGE_WAITING_STATE,
+                              .session = TEXT("s"),
+                              .epoch = 17,
+                              .rev = 3,
+                              .base = 1,
+                              .head = 120,
+                              .tail = 990,
+                              .waiting = 850,
+                              .rate = 2.5,
+                              .phase = TEXT("open"),
+                              .status = TEXT("paused"),
                               .departed = TEXT("131,+2,+9")};
     decode_again(&in, &out, &reply);
     assert_int_equal(out.type, MESSAGE_WAITING_STATE);
-    assert_true(out.epoch == 17 && out.rev == 3 && out.base == 1 && out.head == 120 && out.tail == 990 && out.waiting == 850);
-    assert_true(out.rate > 2.49 && out.rate < 2.51 && text_is(out.status, "paused") && text_is(out.departed, "131,+2,+9"));
+    assert_true(out.epoch == 17 && out.rev == 3 && out.base == 1 && out.head == 120 && out.tail == 990 &&
+                out.waiting == 850);
+    assert_true(out.rate > 2.49 && out.rate < 2.51 && text_is(out.status, "paused") &&
+                text_is(out.departed, "131,+2,+9"));
     reply_words_free(reply);
-    in = (struct message){.type = MESSAGE_ENTRY, .session = TEXT("s"), .epoch = 17, .place = TEXT(PLACE), .ticket = 121,
-                          .token = TEXT("a.b.c"), .expires_s = 5, .admitted_ms = 4000};
+    in = (struct message){.type = MESSAGE_ENTRY,
+                          .session = TEXT("s"),
+                          .epoch = 17,
+                          .place = TEXT(PLACE),
+                          .ticket = 121,
+                          .token = TEXT("a.b.c"),
+                          .expires_s = 5,
+                          .admitted_ms = 4000};
     decode_again(&in, &out, &reply);
-    assert_true(text_is(out.place, PLACE) && text_is(out.token, "a.b.c") && out.ticket == 121 && out.expires_s == 5 && out.admitted_ms == 4000);
+    assert_true(text_is(out.place, PLACE) && text_is(out.token, "a.b.c") && out.ticket == 121 && out.expires_s == 5 &&
+                out.admitted_ms == 4000);
     reply_words_free(reply);
-    in = (struct message){.type = MESSAGE_CLOSED, .session = TEXT("s"), .epoch = 1, .reason = TEXT("cleared"), .tail = 9};
+    in = (struct message){
+        .type = MESSAGE_CLOSED, .session = TEXT("s"), .epoch = 1, .reason = TEXT("cleared"), .tail = 9};
     decode_again(&in, &out, &reply);
     assert_true(text_is(out.reason, "cleared") && out.tail == 9 && !out.place.at);
     reply_words_free(reply);
@@ -66,9 +85,11 @@ static void poisoned_entries_are_refused_and_unknown_ones_tolerated(void **state
         {{"type", "entry", "session", "s", "epoch", "0", "place", PLACE, "token", "t", NULL}, ERR_INVALID},
         {{"type", "entry", "session", "s", "epoch", "-1", "place", PLACE, "token", "t", NULL}, ERR_INVALID},
         {{"type", "entry", "session", "s", "epoch", "1e9", "place", PLACE, "token", "t", NULL}, ERR_INVALID},
-        {{"type", "waiting-state", "session", "s", "epoch", "1", "rev", "1", "head", "5", "tail", "4", NULL}, ERR_INVALID},
+        {{"type", "waiting-state", "session", "s", "epoch", "1", "rev", "1", "head", "5", "tail", "4", NULL},
+         ERR_INVALID},
         {{"type", "waiting-state", "session", "s", "epoch", "1", "head", "1", "tail", "4", NULL}, ERR_INVALID},
-        {{"type", "waiting-state", "session", "s", "epoch", "1", "rev", "1", "rate", "nan", "tail", "4", NULL}, ERR_INVALID},
+        {{"type", "waiting-state", "session", "s", "epoch", "1", "rev", "1", "rate", "nan", "tail", "4", NULL},
+         ERR_INVALID},
         {{"type", "closed", "session", "s", "epoch", "1", NULL}, ERR_INVALID},
         {{"type", "superseded", "session", "s", "epoch", "1", "place", PLACE, "gen", "4294967296", NULL}, ERR_INVALID},
         {{"type", NULL}, ERR_INVALID},

@@ -8,10 +8,26 @@ static void addresses_come_in_many_forms_and_names_are_none(void **state)
         const char *text;
         enum err err;
     } rows[] = {
-        {"10.0.0.1", OK}, {" 10.0.0.1\t", OK}, {"10.0.0.1:443", OK}, {"::1", OK}, {"[::1]", OK}, {"[::1]:443", OK}, {"::ffff:10.0.0.1", OK},
-        {"", ERR_INVALID}, {"localhost", ERR_INVALID}, {"10.0.0", ERR_INVALID}, {"10.0.0.1:", ERR_INVALID}, {"10.0.0.1:x", ERR_INVALID},
-        {"10.0.0.1:65536", ERR_INVALID}, {"[::1", ERR_INVALID}, {"[::1]x", ERR_INVALID}, {"[10.0.0.1]", ERR_INVALID}, {"unknown", ERR_INVALID},
-        {"1.2.3.4.5", ERR_INVALID}, {"::g", ERR_INVALID}, {"010.0.0.1", ERR_INVALID},
+        {"10.0.0.1", OK},
+        {" 10.0.0.1\t", OK},
+        {"10.0.0.1:443", OK},
+        {"::1", OK},
+        {"[::1]", OK},
+        {"[::1]:443", OK},
+        {"::ffff:10.0.0.1", OK},
+        {"", ERR_INVALID},
+        {"localhost", ERR_INVALID},
+        {"10.0.0", ERR_INVALID},
+        {"10.0.0.1:", ERR_INVALID},
+        {"10.0.0.1:x", ERR_INVALID},
+        {"10.0.0.1:65536", ERR_INVALID},
+        {"[::1", ERR_INVALID},
+        {"[::1]x", ERR_INVALID},
+        {"[10.0.0.1]", ERR_INVALID},
+        {"unknown", ERR_INVALID},
+        {"1.2.3.4.5", ERR_INVALID},
+        {"::g", ERR_INVALID},
+        {"010.0.0.1", ERR_INVALID},
     };
     for (size_t i = 0; i < ROWS(rows); i++) {
         struct address address;
@@ -30,10 +46,17 @@ static void networks_hold_what_their_prefix_says(void **state)
         const char *networks, *address;
         bool inside;
     } rows[] = {
-        {"10.0.0.0/8", "10.255.1.2", true}, {"10.0.0.0/8", "11.0.0.1", false}, {"10.0.0.128/25", "10.0.0.127", false},
-        {"10.0.0.128/25", "10.0.0.128", true}, {"0.0.0.0/0", "1.2.3.4", true}, {"0.0.0.0/0", "2001:db8::1", false},
-        {"2001:db8::/32", "2001:db8:ffff::1", true}, {"::/0", "1.2.3.4", true}, {"192.168.1.1, fd00::/8", "fd12::1", true},
-        {"192.168.1.1, fd00::/8", "192.168.1.2", false}, {"", "1.2.3.4", false},
+        {"10.0.0.0/8", "10.255.1.2", true},
+        {"10.0.0.0/8", "11.0.0.1", false},
+        {"10.0.0.128/25", "10.0.0.127", false},
+        {"10.0.0.128/25", "10.0.0.128", true},
+        {"0.0.0.0/0", "1.2.3.4", true},
+        {"0.0.0.0/0", "2001:db8::1", false},
+        {"2001:db8::/32", "2001:db8:ffff::1", true},
+        {"::/0", "1.2.3.4", true},
+        {"192.168.1.1, fd00::/8", "fd12::1", true},
+        {"192.168.1.1, fd00::/8", "192.168.1.2", false},
+        {"", "1.2.3.4", false},
     };
     for (size_t i = 0; i < ROWS(rows); i++) {
         struct networks networks;

@@ -24,8 +24,9 @@ static enum option_action read_args(struct values *values, const char **environm
     return options_read(&table, argc, (char **)(uintptr_t)argv, (char **)(uintptr_t)environment, "1", values);
 }
 
-#define READ(values, environment, ...)                                                                                 \
-    read_args((values), (const char *[]){environment, NULL}, (int)ROWS(((const char *[]){"p", __VA_ARGS__})), (const char *[]){"p", __VA_ARGS__, NULL})
+#define READ(values, environment, ...)                                                                        \
+    read_args((values), (const char *[]){environment, NULL}, (int)ROWS(((const char *[]){"p", __VA_ARGS__})), \
+              (const char *[]){"p", __VA_ARGS__, NULL})
 
 static void defaults_environment_and_flags_in_rising_order(void **state)
 {

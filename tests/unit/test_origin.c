@@ -27,8 +27,13 @@ static void each_combination_of_headers_has_its_verdict(void **state)
         {"POST", "", NULL, NULL, "", ORIGIN_REFUSED},
     };
     for (size_t i = 0; i < ROWS(rows); i++) {
-        struct origin_facts facts = {text_of(rows[i].method), text_of(rows[i].origin), text_of(rows[i].site), text_of(rows[i].mode),
-                                     TEXT("queue.example"), text_of(rows[i].public_url), TEXT("https://app.example, https://shop.example")};
+        struct origin_facts facts = {text_of(rows[i].method),
+                                     text_of(rows[i].origin),
+                                     text_of(rows[i].site),
+                                     text_of(rows[i].mode),
+                                     TEXT("queue.example"),
+                                     text_of(rows[i].public_url),
+                                     TEXT("https://app.example, https://shop.example")};
         assert_int_equal(origin_judge(&facts), rows[i].verdict);
     }
 }

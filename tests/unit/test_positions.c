@@ -78,7 +78,8 @@ static void a_picture_gives_the_same_as_the_announcements(void **state)
         slow.departed[t] = true;
         bits[(t - 8) / 8] = (char)(bits[(t - 8) / 8] | 0x80 >> ((t - 8) % 8));
     }
-    struct positions_picture picture = {.epoch = 5, .rev = 9, .base = 8, .head = 13, .tail = 200, .first = 8, .bits = {bits, sizeof bits}};
+    struct positions_picture picture = {
+        .epoch = 5, .rev = 9, .base = 8, .head = 13, .tail = 200, .first = 8, .bits = {bits, sizeof bits}};
     assert_int_equal(positions_load(&positions, &picture), OK);
     assert_same(&positions, &slow);
     positions_finish(&positions);

@@ -40,6 +40,7 @@ static void rows_are_in_ticket_order_after_tidying_and_know_where_they_are(void 
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rows_are_in_ticket_order_after_tidying_and_know_where_they_are)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_are_in_ticket_order_after_tidying_and_know_where_they_are)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,8 +18,10 @@ static void a_state_frame_is_the_one_in_the_docs(void **state)
     struct sse_state facts = {TEXT("42"), false, 123, 1000, 195, 2.0};
     sse_start(&sse);
     sse_waiting_state(&sse, &facts);
-    assert_string_equal(payload(), "event: waiting-state\ndata: {\"sessionId\":\"42\",\"status\":\"WAITING\",\"position\":123,\"ahead\":122,"
-                                   "\"behind\":877,\"waiting\":1000,\"etaSeconds\":62,\"progress\":0.36}\n\n");
+    assert_string_equal(
+        payload(),
+        "event: waiting-state\ndata: {\"sessionId\":\"42\",\"status\":\"WAITING\",\"position\":123,\"ahead\":122,"
+        "\"behind\":877,\"waiting\":1000,\"etaSeconds\":62,\"progress\":0.36}\n\n");
 }
 
 static void odd_figures_still_make_sense(void **state)
@@ -29,9 +31,15 @@ static void odd_figures_still_make_sense(void **state)
         struct sse_state facts;
         const char *data;
     } rows[] = {
-        {{{"s", 1}, true, 1, 1, 1, 5}, "{\"sessionId\":\"s\",\"status\":\"PAUSED\",\"position\":1,\"ahead\":0,\"behind\":0,\"waiting\":1,\"etaSeconds\":null,\"progress\":0.00}"},
-        {{{"s", 1}, false, 9, 3, 5, 0}, "{\"sessionId\":\"s\",\"status\":\"WAITING\",\"position\":9,\"ahead\":8,\"behind\":0,\"waiting\":9,\"etaSeconds\":null,\"progress\":0.00}"},
-        {{{"s", 1}, false, 1, 10, 1000, 0.001}, "{\"sessionId\":\"s\",\"status\":\"WAITING\",\"position\":1,\"ahead\":0,\"behind\":9,\"waiting\":10,\"etaSeconds\":1000,\"progress\":0.99}"},
+        {{{"s", 1}, true, 1, 1, 1, 5},
+         "{\"sessionId\":\"s\",\"status\":\"PAUSED\",\"position\":1,\"ahead\":0,\"behind\":0,\"waiting\":1,"
+         "\"etaSeconds\":null,\"progress\":0.00}"},
+        {{{"s", 1}, false, 9, 3, 5, 0},
+         "{\"sessionId\":\"s\",\"status\":\"WAITING\",\"position\":9,\"ahead\":8,\"behind\":0,\"waiting\":9,"
+         "\"etaSeconds\":null,\"progress\":0.00}"},
+        {{{"s", 1}, false, 1, 10, 1000, 0.001},
+         "{\"sessionId\":\"s\",\"status\":\"WAITING\",\"position\":1,\"ahead\":0,\"behind\":9,\"waiting\":10,"
+         "\"etaSeconds\":1000,\"progress\":0.99}"},
     };
     for (size_t i = 0; i < ROWS(rows); i++) {
         sse_start(&sse);
@@ -56,12 +64,16 @@ static void the_eta_is_whole_seconds_or_unknown(void **state)
 static void an_entry_carries_everything_the_site_needs(void **state)
 {
     (void)state;
-    struct sse_entry entry = {TEXT("42"), TEXT("a.b.c"), TEXT("https://shop.example/in"), TEXT("post"), 1795176000500, 1795176600};
+    struct sse_entry entry = {TEXT("42"),   TEXT("a.b.c"), TEXT("https://shop.example/in"),
+                              TEXT("post"), 1795176000500, 1795176600};
     sse_start(&sse);
     sse_id(&sse, TEXT("ticket"), true);
     sse_entry(&sse, &entry);
-    assert_string_equal(payload(), "id: ticket.e\nevent: entry\ndata: {\"sessionId\":\"42\",\"token\":\"a.b.c\",\"admittedAt\":\"2026-11-20T12:00:00.500Z\","
-                                   "\"expiresAt\":\"2026-11-20T12:10:00.000Z\",\"entryUrl\":\"https://shop.example/in\",\"entryMethod\":\"post\"}\n\n");
+    assert_string_equal(payload(),
+                        "id: ticket.e\nevent: entry\ndata: "
+                        "{\"sessionId\":\"42\",\"token\":\"a.b.c\",\"admittedAt\":\"2026-11-20T12:00:00.500Z\","
+                        "\"expiresAt\":\"2026-11-20T12:10:00.000Z\",\"entryUrl\":\"https://shop.example/"
+                        "in\",\"entryMethod\":\"post\"}\n\n");
 }
 
 static void a_frame_that_does_not_fit_is_broken_and_not_overrun(void **state)

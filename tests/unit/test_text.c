@@ -9,10 +9,24 @@ static void numbers_are_read_strictly(void **state)
         enum err err;
         int64_t value;
     } rows[] = {
-        {"0", OK, 0}, {"-1", OK, -1}, {"42", OK, 42}, {"9223372036854775807", OK, INT64_MAX}, {"-9223372036854775808", OK, INT64_MIN},
-        {"9223372036854775808", ERR_RANGE, 0}, {"-9223372036854775809", ERR_RANGE, 0}, {"99999999999999999999999", ERR_RANGE, 0},
-        {"", ERR_INVALID, 0}, {"-", ERR_INVALID, 0}, {"+1", ERR_INVALID, 0}, {" 1", ERR_INVALID, 0}, {"1 ", ERR_INVALID, 0},
-        {"01", ERR_INVALID, 0}, {"-01", ERR_INVALID, 0}, {"00", ERR_INVALID, 0}, {"0x1", ERR_INVALID, 0}, {"1e3", ERR_INVALID, 0},
+        {"0", OK, 0},
+        {"-1", OK, -1},
+        {"42", OK, 42},
+        {"9223372036854775807", OK, INT64_MAX},
+        {"-9223372036854775808", OK, INT64_MIN},
+        {"9223372036854775808", ERR_RANGE, 0},
+        {"-9223372036854775809", ERR_RANGE, 0},
+        {"99999999999999999999999", ERR_RANGE, 0},
+        {"", ERR_INVALID, 0},
+        {"-", ERR_INVALID, 0},
+        {"+1", ERR_INVALID, 0},
+        {" 1", ERR_INVALID, 0},
+        {"1 ", ERR_INVALID, 0},
+        {"01", ERR_INVALID, 0},
+        {"-01", ERR_INVALID, 0},
+        {"00", ERR_INVALID, 0},
+        {"0x1", ERR_INVALID, 0},
+        {"1e3", ERR_INVALID, 0},
     };
     for (size_t i = 0; i < ROWS(rows); i++) {
         int64_t value = 0;

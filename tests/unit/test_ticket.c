@@ -16,7 +16,8 @@ static struct token_key *make_key(const char *secret)
     return key;
 }
 
-static const struct ticket sample = {"2024-final", "abcdefghijklmnopqrstuv", "us\"er \xed\x95\x9c", 1795235197133, 990, 3};
+static const struct ticket sample = {
+    "2024-final", "abcdefghijklmnopqrstuv", "us\"er \xed\x95\x9c", 1795235197133, 990, 3};
 
 static void a_ticket_comes_back_as_it_was(void **state)
 {
@@ -37,7 +38,8 @@ static void a_ticket_comes_back_as_it_was(void **state)
 static void any_change_of_any_character_is_denied(void **state)
 {
     (void)state;
-    struct token_key *key = make_key("0123456789012345678901234567890123456789"), *other = make_key("9876543210987654321098765432109876543210");
+    struct token_key *key = make_key("0123456789012345678901234567890123456789"),
+                     *other = make_key("9876543210987654321098765432109876543210");
     struct ticket back;
     char token[TOKEN_MAX];
     assert_int_equal(token_sign_ticket(key, &sample, token, sizeof token), OK);

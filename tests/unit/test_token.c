@@ -40,8 +40,12 @@ static void secrets_need_thirty_two_bytes_and_lose_one_newline(void **state)
     assert_int_equal(load(&key, TOKEN_ES256, "12345678901234567890123456789012", true), ERR_INVALID);
 }
 
-#define T(literal) {(literal), sizeof(literal) - 1} /* a constant, as a compound literal is not */
-static const struct entry_claims claims = {T("anteroom"), T("s"), T("user-1"), T("abcdefghijklmnopqrstuv"), 7, 1000, 1600};
+#define T(literal)                     \
+    {                                  \
+        (literal), sizeof(literal) - 1 \
+    } /* a constant, as a compound literal is not */
+static const struct entry_claims claims = {T("anteroom"), T("s"), T("user-1"), T("abcdefghijklmnopqrstuv"), 7,
+                                           1000,          1600};
 
 static void an_entry_token_says_what_it_was_given(void **state)
 {
@@ -73,8 +77,10 @@ static void make_user(char *dst, size_t size, const char *json, jwt_alg_t alg)
     jwt_t *jwt;
     assert_int_equal(jwt_new(&jwt), 0);
     assert_int_equal(jwt_add_grants_json(jwt, json), 0);
-    assert_int_equal(alg == JWT_ALG_NONE ? jwt_set_alg(jwt, alg, NULL, 0)
-                                         : jwt_set_alg(jwt, alg, (const unsigned char *)"12345678901234567890123456789012", 32), 0);
+    assert_int_equal(alg == JWT_ALG_NONE
+                         ? jwt_set_alg(jwt, alg, NULL, 0)
+                         : jwt_set_alg(jwt, alg, (const unsigned char *)"12345678901234567890123456789012", 32),
+                     0);
     char *text = jwt_encode_str(jwt);
     snprintf(dst, size, "%s", text);
     free(text);

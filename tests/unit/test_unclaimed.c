@@ -7,7 +7,8 @@
 static struct message entry_for(int number, char place[PLACE_ID_LEN + 1])
 {
     snprintf(place, PLACE_ID_LEN + 1, "%022d", number);
-    return (struct message){.type = MESSAGE_ENTRY, .place = text_of(place), .token = TEXT("a.b.c"), .admitted_ms = number};
+    return (struct message){
+        .type = MESSAGE_ENTRY, .place = text_of(place), .token = TEXT("a.b.c"), .admitted_ms = number};
 }
 
 static void a_message_waits_for_its_connection_once(void **state)
