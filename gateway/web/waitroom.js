@@ -5,6 +5,7 @@
   const key = 'anteroom:' + session;
   const at = (id) => document.getElementById(id);
   const say = (text) => { at('note').textContent = text; };
+  const calm = at('note').textContent;
   let source, ticket = sessionStorage.getItem(key) || '';
 
   const keep = (event) => {
@@ -51,7 +52,7 @@
     evicted: 'Your place was taken back by the operator.', expired: 'Your place was not claimed in time.', left: 'You left the line.' };
 
   source = new EventSource('/api/queue/stream?sessionId=' + encodeURIComponent(session) + (ticket ? '&ticket=' + ticket : ''));
-  source.addEventListener('waiting-state', (event) => { keep(event); show(JSON.parse(event.data)); say(''); });
+  source.addEventListener('waiting-state', (event) => { keep(event); show(JSON.parse(event.data)); say(calm); });
   source.addEventListener('entry', (event) => {
     const entry = JSON.parse(event.data);
     at('position').textContent = '✓';

@@ -38,11 +38,11 @@ def test_a_stream_that_cannot_be_written_does_not_lose_the_entry(admin, publishe
 
 def test_two_publishers_one_owner_and_a_takeover_after_a_crash(start_publisher, scripts, gateways, client):
     gateway = gateways()
-    first = start_publisher(lease_ms=1500, publisher_id="p-1")
+    first = start_publisher(lease_ms=3000, publisher_id="p-1")
     admin = Admin(first.url("admin"))
     admin.create("a", batch=1, intervalMs=200)
     first.wait_log("owner", session="a")
-    second = start_publisher(lease_ms=1500, publisher_id="p-2")
+    second = start_publisher(lease_ms=3000, publisher_id="p-2")
     second.wait_log("standby", session="a", owner="p-1")
     assert Admin(second.url("admin")).live("a")["owner"] == "p-1"
     assert metric(second, "anteroom_session_owner", session="a") == 0
@@ -53,7 +53,7 @@ def test_two_publishers_one_owner_and_a_takeover_after_a_crash(start_publisher, 
     first.kill()
     begun = time.monotonic()
     second.wait_log("owner", session="a")
-    assert time.monotonic() - begun < 1.5 + 0.1 + 1  # lease, tick, and a busy machine
+    assert time.monotonic() - begun < 3 + 0.1 + 2  # lease, tick, and a busy machine
     # What the first told and had not confirmed is told again: the same token, never another admission.
     wait_until(lambda: {message["ticket"] for message in gateway.messages("entry")} == {str(n) for n in range(1, 11)})
     assert len({message["token"] for message in gateway.messages("entry")}) == 10
@@ -129,7 +129,8 @@ def test_an_operator_may_bury_a_silent_gateway_early(admin, publisher, gateways,
     gateway.die()
     answer = wait_until(lambda: (a := admin("DELETE", "/admin/servers/gw-1")).status_code != 409 and a)
     assert answer.status_code == 202
-    wait_until(lambda: client.zscore("servers", gateway.name) is None, timeout=3)
+    publisher.wait_log("server-dead", server=gateway.name, reason="condemned")
+    wait_until(lambda: client.zscore("servers", gateway.name) is None)
 
 
 def test_a_frozen_publisher_wakes_up_without_burying_anybody(publisher, gateways):
@@ -193,5 +194,5 @@ def test_a_stop_with_a_hung_redis_ends_in_time(admin, publisher, redis_server):
     redis_server.pause()
     begun = time.monotonic()
     publisher.stop()
-    assert time.monotonic() - begun < 8
+    assert time.monotonic() - begun < 15  # 5 s for Redis, the rest for a busy machine
     redis_server.resume()
