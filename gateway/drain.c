@@ -122,10 +122,10 @@ static void drain_tick(uv_timer_t *timer)
         break;
     case DRAIN_FLUSH:
         parks_flush(&gateway->parks);
-        if (gateway->parks.count > 0 && passed < FLUSH_MS)
+        if (parks_unsent(&gateway->parks) > 0 && passed < FLUSH_MS)
             break;
-        if (gateway->parks.count > 0)
-            log_event(LOG_WARN, "parks-unwritten", LOG_I("count", gateway->parks.count));
+        if (parks_unsent(&gateway->parks) > 0)
+            log_event(LOG_WARN, "parks-unwritten", LOG_I("count", parks_unsent(&gateway->parks)));
         enter(drain, DRAIN_DONE, "done");
         uv_timer_stop(&drain->timer);
         membership_leave(&gateway->membership, drain_left, drain);

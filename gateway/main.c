@@ -64,8 +64,6 @@ static void commands_event(void *data, enum redis_event event, const char *detai
         return;
     membership_beat(&gateway->membership);
     parks_flush(&gateway->parks);
-    if (gateway->membership.beat_ms && clock_mono_ms() - gateway->membership.beat_ms > BEAT_LIMIT_MS)
-        sweep_resynchronise(&gateway->sweep, "Redis was away");
 }
 
 static void block_event(void *data, enum redis_event event, const char *detail)

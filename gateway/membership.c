@@ -65,7 +65,13 @@ static void beat_answered(void *data, enum err err, const struct redis_reply *re
     (void)reply;
     if (err != OK)
         return;
-    membership->beat_ms = clock_mono_ms();
+    /* A gap: this process stood still, or Redis was away. Others may have parked our places; now that the heartbeat is
+     * there again nobody parks them anew behind our back. */
+    uint64_t now = clock_mono_ms();
+    bool gap = membership->beat_ms && now - membership->beat_ms > BEAT_LIMIT_MS;
+    membership->beat_ms = now;
+    if (gap)
+        sweep_resynchronise(&gateway->sweep, "no heartbeat for a while");
     struct text args[] = {TEXT("ZRANGE"), key_global(key, gateway->line.prefix, "servers"), TEXT("0"), TEXT("-1"),
                           TEXT("WITHSCORES")};
     if (line_command(&gateway->line, 5, args, servers_listed, membership) != OK)

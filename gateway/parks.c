@@ -1,6 +1,7 @@
 #include "gateway/parks.h"
 
 #include "common/base/check.h"
+#include "common/base/clock.h"
 #include "common/base/log.h"
 #include "gateway/gateway.h"
 
@@ -11,8 +12,9 @@
 struct park {
     struct list link;
     struct parks *parks;
-    uint32_t gen; /* > 0: a leave */
-    bool short_stay;
+    uint32_t gen;    /* > 0: a leave */
+    uint64_t due_ms; /* in `later`: when */
+    bool short_stay, again;
     char session[SESSION_ID_MAX + 1], place[PLACE_ID_LEN + 1], conn[32];
     char user[];
 };
@@ -21,6 +23,7 @@ void parks_init(struct parks *parks, struct gateway *gateway)
 {
     *parks = (struct parks){.gateway = gateway};
     list_init(&parks->waiting);
+    list_init(&parks->later);
 }
 
 static void park_free(struct park *park)
@@ -32,8 +35,10 @@ static void park_free(struct park *park)
 
 void parks_finish(struct parks *parks)
 {
-    while (!list_empty(&parks->waiting))
-        park_free(CONTAINER_OF(list_first(&parks->waiting), struct park, link));
+    struct list *lists[] = {&parks->waiting, &parks->later}, *link;
+    for (size_t i = 0; i < 2; i++)
+        while ((link = list_first(lists[i])) != NULL)
+            park_free(CONTAINER_OF(link, struct park, link));
 }
 
 static void park_answered(void *data, enum err err, const struct redis_reply *reply)
@@ -43,7 +48,13 @@ static void park_answered(void *data, enum err err, const struct redis_reply *re
     if (err == OK || err == ERR_REPLY) {
         if (err == ERR_REPLY)
             log_event(LOG_WARN, "park-refused", LOG_S("session", park->session), LOG_T("reason", reply_text(reply)));
-        park_free(park);
+        if (!park->again) {
+            park_free(park);
+            return;
+        }
+        park->again = false;
+        park->due_ms = clock_mono_ms() + PARKS_AGAIN_MS;
+        list_append(&park->parks->later, &park->link);
         return;
     }
     list_append(&park->parks->waiting, &park->link);
@@ -72,7 +83,7 @@ static void park_new(struct parks *parks, struct text session, struct text place
     }
     park->parks = parks;
     park->gen = gen;
-    park->short_stay = short_stay;
+    park->short_stay = park->again = short_stay;
     CHECK(text_copy(park->session, sizeof park->session, session) == OK);
     CHECK(text_copy(park->place, sizeof park->place, place) == OK);
     CHECK(text_copy(park->conn, sizeof park->conn, conn) == OK);
@@ -98,7 +109,23 @@ void parks_add_leave(struct parks *parks, struct text session, struct text place
 
 void parks_flush(struct parks *parks)
 {
+    struct list *link;
+    while ((link = list_first(&parks->later)) != NULL) {
+        struct park *park = CONTAINER_OF(link, struct park, link);
+        if (park->due_ms > clock_mono_ms())
+            break;
+        list_remove(link);
+        list_append(&parks->waiting, link);
+    }
     for (int i = 0; i < FLUSH_MAX && !list_empty(&parks->waiting); i++)
         if (!park_send(CONTAINER_OF(list_first(&parks->waiting), struct park, link)))
             return;
+}
+
+size_t parks_unsent(const struct parks *parks)
+{
+    size_t later = 0;
+    for (const struct list *link = parks->later.next; link != &parks->later; link = link->next)
+        later++;
+    return parks->count - later;
 }

@@ -13,21 +13,28 @@
 /* About 200 bytes each. Past it the oldest is dropped: its place keeps its seat until the gateway's next boot. */
 #define PARKS_MAX 200000
 
+#define PARKS_AGAIN_MS 10000
+
 struct gateway;
 
 struct parks {
     struct gateway *gateway;
-    struct list waiting;
-    size_t count; /* waiting and on the wire */
+    struct list waiting; /* to be sent as soon as possible */
+    struct list later;   /* to be sent once more, oldest first */
+    size_t count;        /* in both, and on the wire */
 };
 
 void parks_init(struct parks *parks, struct gateway *gateway);
 void parks_finish(struct parks *parks);
-/** The connection is gone. USER: for a join whose answer never came and that may have taken the user's older place. */
+/** The connection is gone. USER: for a join whose answer never came and that may have taken the user's older place. Such a
+ *  call may still lie unread in an old socket and be carried out after its park, so SHORT_STAY parks twice, PARKS_AGAIN_MS
+ *  apart. */
 void parks_add(struct parks *parks, struct text session, struct text place, struct text conn, struct text user,
                bool short_stay);
 /** The visitor gave the place up, with a ticket of generation GEN. */
 void parks_add_leave(struct parks *parks, struct text session, struct text place, uint32_t gen);
+/** Those without an answer yet (a repetition that is due later does not count). */
+size_t parks_unsent(const struct parks *parks);
 /** Sends what waits, a bounded number at a time; called when Redis is there and each second. */
 void parks_flush(struct parks *parks);
 

@@ -105,8 +105,8 @@ bool session_take_picture(struct session *session, const struct line_picture *pi
 static void session_gone(struct session *session, const char *word)
 {
     log_event(LOG_INFO, "session-ended", LOG_T("session", session->name), LOG_S("reason", word));
-    session_close_all(session, TEXT("closed"), UINT64_MAX);
     session->known = false;
+    session_close_all(session, TEXT("closed"), UINT64_MAX);
 }
 
 static void session_synced(void *data, enum err err, const struct redis_reply *reply)
@@ -142,13 +142,25 @@ void session_sync(struct session *session)
 
 void session_close_all(struct session *session, struct text reason, uint64_t tail)
 {
+    if (text_copy(session->closing, sizeof session->closing, reason) != OK)
+        return;
+    session->closing_tail = tail;
     for (size_t i = session->roster.len; i > 0; i--) {
         if (i > session->roster.len) /* the end was trimmed meanwhile */
             continue;
         struct roster_row *row = &session->roster.rows[i - 1];
-        if (row->place && row->ticket <= tail)
+        if (!row->place || row->ticket > tail)
+            continue;
+        if (positions_departed(&session->positions, row->ticket))
             place_end_closed(row->place, reason);
+        else
+            sweep_look_up(&session->gateway->sweep, row->place);
     }
+}
+
+struct text session_closing(const struct session *session, uint64_t ticket)
+{
+    return session->closing[0] && ticket <= session->closing_tail ? text_of(session->closing) : TEXT("expired");
 }
 
 static void take_waiting_state(struct session *session, const struct message *message)

@@ -28,6 +28,8 @@ struct session {
     bool paused, closed;
     bool many; /* perUser: each connection its own place */
     char entry_url[1024], entry_method[16];
+    char closing[16];      /* why everybody up to closing_tail was let go, "" = nobody was */
+    uint64_t closing_tail;
     double rate;
     /* push */
     bool pushing;        /* a walk over everybody is under way */
@@ -55,7 +57,10 @@ bool session_take_picture(struct session *session, const struct line_picture *pi
 void session_sync(struct session *session);
 /** A message for this session. */
 void session_message(struct session *session, const struct message *message);
-/** Everybody with a ticket up to TAIL is told closed. */
+/** Everybody with a ticket up to TAIL is let go. Who may have been admitted before is looked up first: an entry message
+ *  can be lost, and `closed` would end that visitor's stream for good. */
 void session_close_all(struct session *session, struct text reason, uint64_t tail);
+/** The reason for a place that is no more. */
+struct text session_closing(const struct session *session, uint64_t ticket);
 
 #endif

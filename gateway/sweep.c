@@ -1,6 +1,5 @@
 #include "gateway/sweep.h"
 
-#include "common/base/clock.h"
 #include "common/base/entropy.h"
 #include "common/base/log.h"
 #include "gateway/gateway.h"
@@ -19,7 +18,7 @@ struct lookup {
 
 void sweep_init(struct sweep *sweep, struct gateway *gateway)
 {
-    *sweep = (struct sweep){.gateway = gateway, .ticked_ms = clock_mono_ms()};
+    *sweep = (struct sweep){.gateway = gateway};
 }
 
 static void lookup_decide(struct place *place, const struct line_place *answer)
@@ -35,7 +34,7 @@ static void lookup_decide(struct place *place, const struct line_place *answer)
     } else if (outcome == LINE_MOVED) {
         place_end_superseded(place);
     } else if (outcome == LINE_GONE && answer->epoch == session->positions.epoch) {
-        place_end_closed(place, TEXT("expired"));
+        place_end_closed(place, session_closing(session, place->ticket));
     } else if (outcome == LINE_GONE) {
         place_end_retry(place, 1000 + entropy_below(4000));
     } else if (outcome == LINE_DELETED) {
@@ -58,8 +57,7 @@ static void lookup_answered(void *data, enum err err, const struct redis_reply *
     free(lookup);
 }
 
-/* Takes the place back for its own connection, or learns why not. */
-static void look_up(struct sweep *sweep, struct place *place)
+void sweep_look_up(struct sweep *sweep, struct place *place)
 {
     struct gateway *gateway = sweep->gateway;
     char conn[CONN_SIZE];
@@ -129,7 +127,7 @@ static void check_overdue(struct sweep *sweep, struct session *session)
         if (row->place->overdue_s == 0)
             row->place->overdue_s = now_s;
         else if (now_s - row->place->overdue_s >= SWEEP_S)
-            look_up(sweep, row->place);
+            sweep_look_up(sweep, row->place);
     }
 }
 
@@ -141,12 +139,12 @@ static void audit(struct sweep *sweep, struct session *session)
         struct roster_row *row = &session->roster.rows[session->audited++ % len];
         if (!row->place)
             continue;
-        look_up(sweep, row->place);
+        sweep_look_up(sweep, row->place);
         budget--;
     }
     for (size_t i = 0; i < len && sweep->under_way < SWEEP_LOOKUPS; i++)
         if (session->roster.rows[i].place && positions_departed(&session->positions, session->roster.rows[i].ticket))
-            look_up(sweep, session->roster.rows[i].place);
+            sweep_look_up(sweep, session->roster.rows[i].place);
 }
 
 static void sweep_session(struct sweep *sweep, struct session *session)
@@ -169,7 +167,7 @@ void sweep_resynchronise(struct sweep *sweep, const char *why)
         for (size_t i = 0; i < session->roster.len; i++) {
             if (!session->roster.rows[i].place)
                 continue;
-            look_up(sweep, session->roster.rows[i].place);
+            sweep_look_up(sweep, session->roster.rows[i].place);
             places++;
         }
     }
@@ -179,11 +177,6 @@ void sweep_resynchronise(struct sweep *sweep, const char *why)
 
 void sweep_second(struct sweep *sweep)
 {
-    uint64_t now = clock_mono_ms();
-    bool froze = now - sweep->ticked_ms > BEAT_LIMIT_MS;
-    sweep->ticked_ms = now;
-    if (froze)
-        sweep_resynchronise(sweep, "this process stood still");
     if (++sweep->seconds % SWEEP_S != 0 || !redis_is_up(sweep->gateway->line.redis))
         return;
     MAP_EACH(&sweep->gateway->sessions, node, next, cursor)

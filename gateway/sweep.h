@@ -12,17 +12,19 @@
 #define SWEEP_AUDIT 32     /* places of each session looked up in turn */
 
 struct gateway;
+struct place;
 
 struct sweep {
     struct gateway *gateway;
     size_t under_way; /* lookups */
     uint32_t seconds;
-    uint64_t ticked_ms; /* when the last second was; a long gap is a freeze */
 };
 
 void sweep_init(struct sweep *sweep, struct gateway *gateway);
 /** Each second. */
 void sweep_second(struct sweep *sweep);
+/** Takes PLACE back for its own connection, or learns why not and ends it. */
+void sweep_look_up(struct sweep *sweep, struct place *place);
 void sweep_resynchronise(struct sweep *sweep, const char *why);
 
 #endif
