@@ -101,18 +101,6 @@ static bool instance_id(const char *imds_url, char id[SERVER_ID_MAX + 1])
     return imds_ask(&to, request, deadline_ms, id, SERVER_ID_MAX + 1) && server_id_valid(text_of(id));
 }
 
-/* RFC 9562, version 4. */
-static void uuid(char dst[SERVER_ID_MAX + 1])
-{
-    uint8_t b[16];
-    char hex[33] = "";
-    entropy_fill(b, sizeof b);
-    b[6] = (uint8_t)((b[6] & 0x0f) | 0x40);
-    b[8] = (uint8_t)((b[8] & 0x3f) | 0x80);
-    hex_encode(hex, b, sizeof b);
-    snprintf(dst, SERVER_ID_MAX + 1, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16, hex + 20);
-}
-
 enum err identity_find(const char *option, const char *imds_url, char id[SERVER_ID_MAX + 1])
 {
     struct text text = text_of(option);
@@ -120,7 +108,7 @@ enum err identity_find(const char *option, const char *imds_url, char id[SERVER_
         return server_id_valid(text) ? text_copy(id, SERVER_ID_MAX + 1, text) : ERR_INVALID;
     bool instance = instance_id(imds_url, id);
     if (!instance)
-        uuid(id);
+        entropy_uuid(id);
     log_event(LOG_INFO, "server-id", LOG_S("server", id), LOG_S("source", instance ? "imds" : "uuid"));
     if (text.len <= 5)
         return text.len == 4 ? OK : ERR_INVALID;

@@ -194,8 +194,7 @@ static void start_timers(struct gateway *gateway, uv_signal_t signals[SIGNALS])
 
 static void set_build_metrics(struct gateway *gateway)
 {
-    metrics_set(gateway->metrics, METER_BUILD_INFO, 1, "gateway", ANTEROOM_VERSION, ANTEROOM_COMMIT);
-    metrics_set(gateway->metrics, METER_START_TIME, (double)clock_wall_ms() / 1000, NULL, NULL, NULL);
+    meter_shared_start(gateway->metrics, "gateway");
     metrics_set(gateway->metrics, METER_CONNECTIONS_MAX, (double)gateway->options.connections_max, NULL, NULL, NULL);
 }
 

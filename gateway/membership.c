@@ -68,7 +68,7 @@ static void beat_answered(void *data, enum err err, const struct redis_reply *re
     /* A gap: this process stood still, or Redis was away. Others may have parked our places; now that the heartbeat is
      * there again nobody parks them anew behind our back. */
     uint64_t now = clock_mono_ms();
-    bool gap = membership->beat_ms && now - membership->beat_ms > BEAT_LIMIT_MS;
+    bool gap = membership->beat_ms && now - membership->beat_ms > BEAT_GAP_MS;
     membership->beat_ms = now;
     if (gap)
         sweep_resynchronise(&gateway->sweep, "no heartbeat for a while");

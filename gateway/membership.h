@@ -10,7 +10,9 @@
 #include <stdint.h>
 
 #define BEAT_MS 1000       /* heartbeat in `servers`, and renewal of the lock */
-#define BEAT_LIMIT_MS 5000 /* silence after which others may have parked our places: resynchronise */
+#define BEAT_LIMIT_MS 5000 /* another gateway's heartbeat is fresh when younger */
+/* A silence after which a publisher may have parked our places (it waits 5 s by its own ticks; answers may be late). */
+#define BEAT_GAP_MS 3000
 #define LOCK_MS 5000
 #define LOCK_WAIT_MS 6000 /* how long a twin waits before it refuses to start */
 

@@ -26,9 +26,9 @@ struct parks {
 
 void parks_init(struct parks *parks, struct gateway *gateway);
 void parks_finish(struct parks *parks);
-/** The connection is gone. USER: for a join whose answer never came and that may have taken the user's older place. Such a
- *  call may still lie unread in an old socket and be carried out after its park, so SHORT_STAY parks twice, PARKS_AGAIN_MS
- *  apart. */
+/** The connection is gone. USER: for a join whose answer never came and that may have taken the user's older place.
+ * Such a call may still lie unread in an old socket and be carried out after its park, so SHORT_STAY parks twice,
+ * PARKS_AGAIN_MS apart. */
 void parks_add(struct parks *parks, struct text session, struct text place, struct text conn, struct text user,
                bool short_stay);
 /** The visitor gave the place up, with a ticket of generation GEN. */

@@ -28,7 +28,7 @@ struct session {
     bool paused, closed;
     bool many; /* perUser: each connection its own place */
     char entry_url[1024], entry_method[16];
-    char closing[16];      /* why everybody up to closing_tail was let go, "" = nobody was */
+    char closing[16]; /* why everybody up to closing_tail was let go, "" = nobody was */
     uint64_t closing_tail;
     double rate;
     /* push */

@@ -3,6 +3,7 @@
 #include "common/base/entropy.h"
 #include "common/base/log.h"
 #include "common/base/version.h"
+#include "common/redis/target.h"
 #include "publisher/publisher.h"
 
 #include <signal.h>
@@ -13,60 +14,13 @@ extern char **environ;
 #define CALL_TIMEOUT_MS 3000
 #define EXIT_BAD_CONFIG 2
 
-static void setup_log(const struct setting *setting)
-{
-    static const struct {
-        const char *word;
-        enum log_level level;
-    } levels[] = {{"debug", LOG_DEBUG}, {"info", LOG_INFO}, {"warn", LOG_WARN}, {"error", LOG_ERROR}};
-    enum log_level level = LOG_INFO;
-    for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++)
-        if (strcmp(levels[i].word, setting->log_level) == 0)
-            level = levels[i].level;
-    log_setup(level, strcmp(setting->log_format, "json") == 0);
-}
-
-/* A version 4 UUID. */
-static void make_id(char *dst, size_t size)
-{
-    uint8_t random[16];
-    char hex[33] = "";
-    entropy_fill(random, sizeof random);
-    random[6] = (uint8_t)((random[6] & 0x0f) | 0x40);
-    random[8] = (uint8_t)((random[8] & 0x3f) | 0x80);
-    hex_encode(hex, random, sizeof random);
-    snprintf(dst, size, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16, hex + 20);
-}
-
-/* The URL with what comes from files. False: said why on stderr. */
-static bool redis_target(const struct setting *setting, struct redis_url *url)
-{
-    const char *why = "";
-    if (redis_url_parse(url, text_of(setting->redis_url), &why) != OK) {
-        fprintf(stderr, "anteroom-publisher: --redis-url %s\n", why);
-        return false;
-    }
-    CHECK(text_copy(url->ca_file, sizeof url->ca_file, text_of(setting->redis_ca_file)) == OK);
-    if (!setting->redis_password_file[0])
-        return true;
-    FILE *file = fopen(setting->redis_password_file, "r");
-    bool read = file && fgets(url->password, sizeof url->password, file);
-    if (file)
-        fclose(file);
-    if (!read)
-        fprintf(stderr, "anteroom-publisher: --redis-password-file %s cannot be read\n", setting->redis_password_file);
-    url->password[strcspn(url->password, "\r\n")] = '\0';
-    return read;
-}
-
 /* Everything that can be wrong before anything runs. */
 static bool prepare(struct publisher *publisher, struct redis_url *url)
 {
     const struct publisher_options *options = &publisher->options;
     char why[640];
-    if (!redis_target(&options->common, url))
-        return false;
-    if (secrets_load(&publisher->secrets, options, why, sizeof why) != OK) {
+    if (redis_target(&options->common, url, why, sizeof why) != OK ||
+        secrets_load(&publisher->secrets, options, why, sizeof why) != OK) {
         fprintf(stderr, "anteroom-publisher: %s\n", why);
         return false;
     }
@@ -75,7 +29,7 @@ static bool prepare(struct publisher *publisher, struct redis_url *url)
     if (options->publisher_id[0])
         CHECK(text_copy(publisher->id, sizeof publisher->id, text_of(options->publisher_id)) == OK);
     else
-        make_id(publisher->id, sizeof publisher->id);
+        entropy_uuid(publisher->id);
     return true;
 }
 
@@ -108,7 +62,7 @@ int main(int argc, char **argv)
         options_read(&publisher_option_table, argc, argv, environ, ANTEROOM_VERSION, &publisher.options);
     if (action == OPTION_EXIT_OK || action == OPTION_EXIT_BAD)
         return action == OPTION_EXIT_OK ? 0 : EXIT_BAD_CONFIG;
-    setup_log(&publisher.options.common);
+    setting_apply_log(&publisher.options.common);
     signal(SIGPIPE, SIG_IGN);
     bool good = prepare(&publisher, &url);
     if (!good || action == OPTION_CHECK_CONFIG) {

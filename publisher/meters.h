@@ -2,23 +2,12 @@
 #ifndef ANTEROOM_PUBLISHER_METERS_H
 #define ANTEROOM_PUBLISHER_METERS_H
 
-#include "common/base/metrics.h"
+#include "common/base/meter_shared.h"
 #include "common/base/text.h"
 #include "publisher/admission.h"
 
 enum publisher_meter {
-    METER_BUILD_INFO,
-    METER_CPU_SECONDS,
-    METER_RESIDENT_BYTES,
-    METER_OPEN_FDS,
-    METER_MAX_FDS,
-    METER_START_TIME,
-    METER_REDIS_UP,
-    METER_REDIS_COMMANDS,
-    METER_REDIS_DURATION,
-    METER_LOOP_LAG,
-    METER_CLOCK_DIFFERENCE,
-    METER_WAITING,
+    METER_WAITING = METER_SHARED,
     METER_PARKED,
     METER_ACTIVE,
     METER_STOCK_LEFT,

@@ -1,11 +1,10 @@
 #include "publisher/probe.h"
 
-#include "common/base/process.h"
+#include "common/http/metrics_page.h"
 #include "common/http/response.h"
 #include "publisher/admin.h"
 #include "publisher/publisher.h"
 
-#define METRICS_BYTES_MAX (64u << 20)
 #define CONNECTIONS_MAX 64
 
 void probe_health(struct http_request *request, void *context)
@@ -28,32 +27,9 @@ static void probe_ready(struct http_request *request, void *context)
                               .status = ready ? 200 : 503, .type = "application/json", .body = {body, (size_t)len}});
 }
 
-static void refresh(struct metrics *metrics)
-{
-    struct process_figures figures;
-    process_read(&figures);
-    metrics_set(metrics, METER_CPU_SECONDS, figures.cpu_seconds, NULL, NULL, NULL);
-    metrics_set(metrics, METER_RESIDENT_BYTES, (double)figures.resident_bytes, NULL, NULL, NULL);
-    metrics_set(metrics, METER_OPEN_FDS, (double)figures.open_fds, NULL, NULL, NULL);
-    metrics_set(metrics, METER_MAX_FDS, (double)figures.max_fds, NULL, NULL, NULL);
-}
-
 static void probe_metrics(struct http_request *request, void *context)
 {
-    struct publisher *publisher = context;
-    struct buf body;
-    buf_init(&body, METRICS_BYTES_MAX);
-    refresh(publisher->metrics);
-    if (metrics_render(publisher->metrics, &body) == OK)
-        http_respond(request, &(struct http_response){.status = 200,
-                                                      .type = "text/plain; version=0.0.4; charset=utf-8",
-                                                      .body = buf_view(&body)});
-    else
-        http_respond_problem(request, &(struct http_problem){.status = 503,
-                                                             .code = "unavailable",
-                                                             .title = "Out of memory",
-                                                             .detail = "The metrics do not fit into memory."});
-    buf_finish(&body);
+    http_respond_metrics(request, ((struct publisher *)context)->metrics);
 }
 
 static const struct route routes[] = {

@@ -102,8 +102,7 @@ bool publisher_start(struct publisher *publisher, const struct redis_url *url)
 {
     bool ready = publisher_meters_create(&publisher->metrics) == OK;
     CHECK(ready);
-    metrics_set(publisher->metrics, METER_BUILD_INFO, 1, "publisher", ANTEROOM_VERSION, ANTEROOM_COMMIT);
-    metrics_set(publisher->metrics, METER_START_TIME, (double)clock_wall_ms() / 1000, NULL, NULL, NULL);
+    meter_shared_start(publisher->metrics, "publisher");
     startup_init(&publisher->startup, publisher);
     catalog_init(&publisher->catalog, publisher);
     reaper_init(&publisher->reaper, publisher);

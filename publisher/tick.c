@@ -1,6 +1,7 @@
 #include "publisher/tick.h"
 
 #include "common/base/check.h"
+#include "common/base/clock.h"
 #include "common/base/log.h"
 #include "publisher/announce.h"
 #include "publisher/publisher.h"
@@ -24,6 +25,7 @@ struct tick {
         struct tick *tick;
         bool done;
     } * told;            /* one a place of the outbox: is it stored and told? */
+    uint64_t asked_ms;   /* when admit was called, monotonic */
     size_t next;         /* the first place of the outbox that no chunk has had */
     unsigned unanswered; /* messages under way */
     bool unannounced, failed;
@@ -185,12 +187,24 @@ static bool settle(struct tick *tick)
 
 /* ---- steps ---- */
 
+/* This process stood still for longer than its lease: another owner may have gone on, and the tokens' times are old.
+ * What is left undone comes back from the outbox. */
+static bool tick_is_stale(const struct tick *tick)
+{
+    return clock_mono_ms() - tick->asked_ms > (uint64_t)tick->publisher->options.lease_ms;
+}
+
 static void tick_step(struct tick *tick)
 {
     switch (tick->state) {
     case TICK_ADMIT:
         if (!tick->owner || tick->admission.outcome != LINE_OK)
             break;
+        if (tick_is_stale(tick)) {
+            refused(tick, "tick-stale", ERR_TIMEOUT, NULL);
+            tick->unannounced = true;
+            break;
+        }
         tick->state = TICK_SETTLE; /* fall through */
         __attribute__((fallthrough));
     case TICK_SETTLE:
@@ -245,6 +259,7 @@ struct tick *tick_start(struct publisher *publisher, struct owner *owner)
     if (!tick)
         return NULL;
     tick->publisher = publisher;
+    tick->asked_ms = clock_mono_ms();
     tick->owner = owner;
     memcpy(tick->session, owner->session, sizeof tick->session);
     admit_args_init(&args, &order);

@@ -10,4 +10,8 @@ void entropy_fill(void *bytes, size_t len);
 /** Uniform in [0, BELOW) for jitter, from a buffered pool; BELOW > 0. */
 uint32_t entropy_below(uint32_t below);
 
+/** A random UUID (RFC 9562, version 4) and its NUL. */
+#define ENTROPY_UUID_SIZE 37
+void entropy_uuid(char dst[ENTROPY_UUID_SIZE]);
+
 #endif

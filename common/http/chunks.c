@@ -50,7 +50,8 @@ static enum http_refusal size_end(struct chunks *chunks)
     return REFUSE_NOT;
 }
 
-static enum http_refusal expect(struct chunks *chunks, char c, char wanted, enum chunks_state next, enum http_refusal otherwise)
+static enum http_refusal expect(struct chunks *chunks, char c, char wanted, enum chunks_state next,
+                                enum http_refusal otherwise)
 {
     if (c != wanted)
         return otherwise;

@@ -44,7 +44,8 @@ void message_finish(struct message *message)
 }
 
 /* llhttp must agree on where the message ends. */
-static enum message_state feed(struct message *message, const char *bytes, size_t len, bool last, enum http_refusal *refusal)
+static enum message_state feed(struct message *message, const char *bytes, size_t len, bool last,
+                               enum http_refusal *refusal)
 {
     enum llhttp_errno error = llhttp_execute(&message->parser, bytes, len);
     if (message->no_memory)

@@ -51,8 +51,9 @@ struct redis_settings {
 /** Sensible values for a pipelined command connection; change what differs. */
 struct redis_settings redis_settings_default(void);
 
-/** May be NULL for a call whose outcome nobody needs. REPLY is borrowed for the call, and non-NULL exactly when ERR is OK or ERR_REPLY (then it is Redis' error text).
- *  ERR_UNSENT, ERR_BUSY: surely not carried out. ERR_TIMEOUT, ERR_LOST, ERR_CANCELED: perhaps carried out. */
+/** May be NULL for a call whose outcome nobody needs. REPLY is borrowed for the call, and non-NULL exactly when ERR is
+ * OK or ERR_REPLY (then it is Redis' error text). ERR_UNSENT, ERR_BUSY: surely not carried out. ERR_TIMEOUT, ERR_LOST,
+ * ERR_CANCELED: perhaps carried out. */
 typedef void redis_callback(void *data, enum err err, const struct redis_reply *reply);
 
 /** Starts connecting. ERR_NOMEM, ERR_IO. */
