@@ -58,7 +58,11 @@ class Proxy:
                 with self._lock:
                     held = name in self._held
                 if kept and not held:
-                    client.sendall(kept)
+                    try:
+                        client.sendall(kept)
+                    except OSError:
+                        redis.close()
+                        return
                     kept = b""
 
     def hold(self, name):

@@ -187,7 +187,7 @@ def test_redis_away_and_back_with_its_data(tmp_path, persistent, folder, daemons
                        timeout=20, what="the park and the leave")
     back = visit(gateway, ticket=ticket)
     assert back.wait_event("waiting-state")["data"]["position"] == 4
-    admin("POST", "/admin/sessions/s/resume")
+    support.wait_until(lambda: admin("POST", "/admin/sessions/s/resume").status_code == 200, what="the publisher to be back")
     for stream, number in ((streams[0], 1), (streams[1], 2), (streams[2], 3), (back, 5)):
         assert visitors.entry_of(stream, "s", timeout=20)["ticket"] == number
     admin.close()

@@ -23,7 +23,7 @@ class HAProxy:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        servers = "\n".join(f"    server gateway-{n} {gateway.address('public')} check inter 500 rise 1" for n, gateway in enumerate(gateways))
+        servers = "\n".join(f"    server gateway-{n} {gateway.address('public')} check inter 500 rise 1 fall 20" for n, gateway in enumerate(gateways))
         config = folder.write("haproxy.cfg", f"""global
     maxconn 9000
 defaults
