@@ -2,6 +2,7 @@
 
 #include "common/base/entropy.h"
 #include "common/base/log.h"
+#include "common/line/message.h"
 #include "gateway/gateway.h"
 #include "gateway/place.h"
 #include "gateway/refusal.h"
@@ -76,12 +77,29 @@ static enum err arrival_resume(struct arrival *arrival, const struct session *se
     return line_resume(&gateway->line, &resume, arrival_step, arrival);
 }
 
-/* What comes after SYNC. */
-static enum err arrival_enter(struct arrival *arrival, const struct session *session)
+static void arrival_refuse_failed(struct arrival *arrival)
 {
-    struct visitor *visitor = &arrival->visitor;
-    bool ticket = visitor->has_ticket && !(visitor->ticket_from_cookie && session->many);
-    return ticket ? arrival_resume(arrival, session) : arrival_join(arrival, session);
+    arrival_refuse(arrival, &(struct line_place){.outcome = LINE_FAILED}, true);
+}
+
+/* Without a ticket that counts: a new place at the back, if the client's address may have one. */
+static void arrival_anew(struct arrival *arrival, const struct session *session)
+{
+    arrival->visitor.has_ticket = false;
+    if (!arrival->request || !visitor_may_join(arrival->gateway, arrival->request))
+        arrival_end(arrival);
+    else if (arrival_join(arrival, session) != OK)
+        arrival_refuse_failed(arrival);
+}
+
+/* What comes after SYNC. */
+static void arrival_enter(struct arrival *arrival, const struct session *session)
+{
+    const struct visitor *visitor = &arrival->visitor;
+    if (visitor->has_ticket && visitor->ticket_from_cookie && session->many)
+        arrival_anew(arrival, session);
+    else if ((visitor->has_ticket ? arrival_resume(arrival, session) : arrival_join(arrival, session)) != OK)
+        arrival_refuse_failed(arrival);
 }
 
 void arrival_begin(struct gateway *gateway, struct http_request *request, const struct visitor *visitor,
@@ -108,28 +126,52 @@ void arrival_begin(struct gateway *gateway, struct http_request *request, const 
         .done = done,
     };
     gateway->joins_under_way++;
-    enum err err = session && session->known
-                       ? arrival_enter(arrival, session)
-                       : line_sync(&gateway->line, text_of(visitor->session), arrival_step, arrival);
-    if (err != OK) { /* nothing was sent */
-        arrival_refuse(arrival, &(struct line_place){.outcome = LINE_FAILED}, true);
-        return;
-    }
     http_request_on_gone(request, arrival_gone, arrival);
+    if (session && session->known)
+        arrival_enter(arrival, session);
+    else if (line_sync(&gateway->line, text_of(arrival->visitor.session), arrival_step, arrival) != OK)
+        arrival_refuse_failed(arrival);
 }
 
 static void arrival_synced(struct arrival *arrival, enum err err, const struct redis_reply *reply)
 {
     struct gateway *gateway = arrival->gateway;
+    struct text id = text_of(arrival->visitor.session);
     struct line_picture picture;
     line_picture_decode(err, reply, &picture);
-    struct session *session =
-        picture.outcome == LINE_OK ? session_get(gateway, text_of(arrival->visitor.session)) : NULL;
-    bool served = session_find(gateway, text_of(arrival->visitor.session)) != NULL;
+    const struct session *before = session_find(gateway, id);
+    bool served = before && before->known;
+    struct session *session = picture.outcome == LINE_OK ? session_get(gateway, id) : NULL;
     if (session)
         session_take_picture(session, &picture);
-    if (!session || !arrival->request || arrival_enter(arrival, session) != OK)
-        arrival_refuse(arrival, &(struct line_place){.outcome = session ? LINE_FAILED : picture.outcome}, served);
+    if (!session)
+        arrival_refuse(arrival, &(struct line_place){.outcome = picture.outcome}, served);
+    else if (!arrival->request)
+        arrival_end(arrival);
+    else
+        arrival_enter(arrival, session);
+}
+
+/* Another connection had the place: its holder is told, here or through the stream of its gateway. */
+static void tell_superseded(struct gateway *gateway, struct session *session, const struct line_place *answer, bool stream)
+{
+    struct message_command command;
+    struct message message = {
+        .type = MESSAGE_SUPERSEDED,
+        .session = session->name,
+        .epoch = answer->epoch,
+        .place = answer->place,
+        .gen = answer->gen_before,
+    };
+    struct place *older = stream ? NULL : place_find(gateway, answer->place); /* a stream replaced it already */
+    if (older)
+        place_end_superseded(older);
+    if (!answer->server_before.len || text_equal(answer->server_before, membership_name(&gateway->membership)) ||
+        !server_id_valid(server_name_id(answer->server_before)))
+        return;
+    message_encode(&command, gateway->line.prefix, answer->server_before, &message);
+    if (line_command(&gateway->line, command.count, command.args, NULL, NULL) != OK)
+        log_event(LOG_DEBUG, "superseded-untold", LOG_T("session", session->name)); /* its audit will find out */
 }
 
 static void arrival_answered(struct arrival *arrival, const struct line_place *answer)
@@ -138,36 +180,19 @@ static void arrival_answered(struct arrival *arrival, const struct line_place *a
     struct session *session = session_find(gateway, text_of(arrival->visitor.session));
     bool placed = answer->outcome == LINE_WAITING || answer->outcome == LINE_ADMITTED;
     if (!session || (!placed && answer->outcome != LINE_ENTERED)) {
-        arrival_refuse(arrival, answer, session != NULL);
+        arrival_refuse(arrival, answer, session && session->known);
         return;
     }
     metrics_add(gateway->metrics, METER_JOINS, 1,
                 arrival->state == ARRIVAL_RESUME ? "resumed" : line_outcome_text(answer->outcome), NULL, NULL);
     bool taken = arrival->request && arrival->done(arrival, session, answer);
+    if (taken && placed)
+        tell_superseded(gateway, session, answer, strcmp(arrival->mode, "stream") == 0);
     if (!taken && placed)
         arrival_park(arrival, answer->place, arrival->state == ARRIVAL_JOIN);
     if (session->positions.epoch != answer->epoch)
         session_sync(session);
     arrival_end(arrival);
-}
-
-/* The old place is no more: a new one at the back, counted like any join. */
-static void arrival_again(struct arrival *arrival)
-{
-    struct session *session = session_find(arrival->gateway, text_of(arrival->visitor.session));
-    arrival->visitor.has_ticket = false;
-    if (!arrival->request) {
-        arrival_end(arrival);
-        return;
-    }
-    http_request_on_gone(arrival->request, NULL, NULL);
-    if (!visitor_may_join(arrival->gateway, arrival->request)) {
-        arrival_end(arrival);
-        return;
-    }
-    http_request_on_gone(arrival->request, arrival_gone, arrival);
-    if (arrival_join(arrival, session) != OK)
-        arrival_refuse(arrival, &(struct line_place){.outcome = LINE_FAILED}, true);
 }
 
 static void arrival_step(void *data, enum err err, const struct redis_reply *reply)
@@ -185,7 +210,7 @@ static void arrival_step(void *data, enum err err, const struct redis_reply *rep
         arrival_park(arrival, text_of(arrival->place), arrival->state == ARRIVAL_JOIN);
     line_place_decode(err, reply, &answer);
     if (arrival->state == ARRIVAL_RESUME && answer.outcome == LINE_GONE)
-        arrival_again(arrival);
+        arrival_anew(arrival, session_find(arrival->gateway, text_of(arrival->visitor.session)));
     else
         arrival_answered(arrival, &answer);
 }

@@ -73,6 +73,8 @@ void drain_signal(struct drain *drain)
 void drain_now(struct drain *drain, int code)
 {
     drain->exit_code = code;
+    if (drain->phase == DRAIN_STREAMS && drain->streams_ms <= 1000)
+        return;
     if (drain->phase == DRAIN_NOT)
         begin_notice(drain);
     if (drain->phase == DRAIN_NOTICE || drain->phase == DRAIN_STREAMS)
@@ -93,7 +95,7 @@ static void end_streams(struct drain *drain, uint64_t passed_ms)
             break;
         place_end_retry(CONTAINER_OF(node, struct place, node), 1000 + entropy_below(4000));
     }
-    if (gateway->places.len == 0) {
+    if (gateway->places.len == 0 && gateway->joins_under_way == 0) {
         http_server_stop_listening(gateway->public_server);
         enter(drain, DRAIN_FLUSH, "flush");
     }

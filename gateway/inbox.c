@@ -38,37 +38,51 @@ static void take_message(struct inbox *inbox, const struct redis_reply *fields)
         session_message(session, &message);
 }
 
-/* XACK and XDEL of what was handled. Lost ones are read again as pending: handling twice is harmless. */
-static void acknowledge(struct inbox *inbox, const struct redis_reply *entries)
+static void pending_acknowledged(void *data, enum err err, const struct redis_reply *reply)
+{
+    struct inbox *inbox = data;
+    (void)reply;
+    inbox->busy = false;
+    if (err == OK)
+        inbox_poke(inbox);
+}
+
+/* XACK and XDEL of what was handled. One that is lost makes it come again as pending: handling twice is harmless. While
+ * pending entries are read the answer is waited for, or the same ones would come again. False: they were not sent. */
+static bool acknowledge(struct inbox *inbox, const struct redis_reply *entries)
 {
     char key[KEY_SIZE];
     struct text ack[3 + ACK_MAX] = {TEXT("XACK"), stream_key(inbox, key), TEXT("gateway")};
     struct text del[2 + ACK_MAX] = {TEXT("XDEL"), ack[1]};
+    struct line *line = &inbox->gateway->line;
     size_t count = 0;
     for (size_t i = 0; i < reply_len(entries) && count < ACK_MAX; i++, count++)
         ack[3 + count] = del[2 + count] = reply_text(reply_at(reply_at(entries, i), 0));
-    if (line_command(&inbox->gateway->line, 3 + count, ack, NULL, NULL) == OK &&
-        line_command(&inbox->gateway->line, 2 + count, del, NULL, NULL) == OK)
-        return;
-    log_event(LOG_DEBUG, "ack-put-off", LOG_I("messages", count));
-    inbox->pending = true;
+    if (count == 0)
+        return true;
+    bool sent = line_command(line, 2 + count, del, NULL, NULL) == OK &&
+                line_command(line, 3 + count, ack, inbox->pending ? pending_acknowledged : NULL, inbox) == OK;
+    if (sent)
+        inbox->busy = inbox->pending;
+    else
+        inbox->pending = true;
+    return sent;
 }
 
-static void take_entries(struct inbox *inbox, const struct redis_reply *entries)
+static bool take_entries(struct inbox *inbox, const struct redis_reply *entries)
 {
     int64_t stamp = 0;
     for (size_t i = 0; i < reply_len(entries); i++) {
         const struct redis_reply *entry = reply_at(entries, i);
         struct text id = reply_text(reply_at(entry, 0)), rest = id, ms;
-        if (text_next(&rest, '-', &ms) && text_int(ms, 0, INT64_MAX, &stamp) == OK)
-            inbox->last_ms = (uint64_t)stamp;
+        if (!text_next(&rest, '-', &ms) || text_int(ms, 0, INT64_MAX, &stamp) != OK)
+            continue;
         if (reply_len(reply_at(entry, 1)) > 0) /* a pending entry that was trimmed comes as nil */
             take_message(inbox, reply_at(entry, 1));
     }
     double lag = stamp ? (double)(membership_redis_now_ms(&inbox->gateway->membership) - stamp) / 1000 : 0;
     metric_set(inbox->gateway->meters.stream_lag_seconds, lag > 0 ? lag : 0);
-    if (reply_len(entries) > 0)
-        acknowledge(inbox, entries);
+    return acknowledge(inbox, entries);
 }
 
 /* ---- reading ---- */
@@ -81,7 +95,7 @@ static void group_answered(void *data, enum err err, const struct redis_reply *r
         inbox->has_group = true;
         inbox->pending = true;
         sweep_resynchronise(&inbox->gateway->sweep, "stream made");
-        inbox_read(inbox);
+        inbox_poke(inbox);
     } else if (err == ERR_REPLY) {
         log_event(LOG_ERROR, "stream-refused", LOG_T("reason", reply_text(reply)));
         redis_reconnect(inbox->gateway->block, "the stream's group cannot be made");
@@ -101,6 +115,8 @@ static void read_answered(void *data, enum err err, const struct redis_reply *re
 {
     struct inbox *inbox = data;
     inbox->busy = false;
+    if (!inbox->started)
+        return;
     if (err == ERR_REPLY && (reply_is_error(reply, "NOGROUP") || reply_is_error(reply, "UNBLOCKED"))) {
         log_event(LOG_WARN, "stream-vanished", LOG_T("reason", reply_text(reply)));
         inbox->has_group = false;
@@ -109,16 +125,12 @@ static void read_answered(void *data, enum err err, const struct redis_reply *re
         redis_reconnect(inbox->gateway->block, "the stream cannot be read");
         return;
     }
-    if (err == OK) {
-        const struct redis_reply *entries =
-            reply_at(reply_at(reply_at(reply, 0), 1), 0) ? reply_at(reply_at(reply, 0), 1) : NULL;
-        bool was_pending = inbox->pending;
-        if (was_pending && reply_len(entries) == 0)
-            inbox->pending = false;
-        take_entries(inbox, entries);
-    }
-    if (redis_is_up(inbox->gateway->block))
-        inbox_read(inbox);
+    const struct redis_reply *entries = reply_at(reply_at(reply, 0), 1); /* one stream: name and entries */
+    if (err == OK && inbox->pending && reply_len(entries) == 0)
+        inbox->pending = false;
+    if (err == OK && !take_entries(inbox, entries))
+        return; /* poked when the commands' connection is there again */
+    inbox_poke(inbox);
 }
 
 static void inbox_read(struct inbox *inbox)
@@ -152,9 +164,19 @@ void inbox_start(struct inbox *inbox)
     inbox_resume(inbox);
 }
 
+void inbox_stop(struct inbox *inbox)
+{
+    inbox->started = false;
+}
+
+void inbox_poke(struct inbox *inbox)
+{
+    if (redis_is_up(inbox->gateway->block))
+        inbox_read(inbox);
+}
+
 void inbox_resume(struct inbox *inbox)
 {
     inbox->pending = true;
-    if (redis_is_up(inbox->gateway->block))
-        inbox_read(inbox);
+    inbox_poke(inbox);
 }

@@ -18,12 +18,15 @@ struct inbox {
     bool busy;    /* a call is under way */
     bool pending; /* reading our own pending entries (id 0) before new ones */
     bool has_group;
-    uint64_t last_ms; /* Redis time of the newest entry read, from its id */
 };
 
 void inbox_init(struct inbox *inbox, struct gateway *gateway);
 /** Begins, and goes on after every reconnect. */
 void inbox_start(struct inbox *inbox);
+/** For good: nothing is read or acknowledged any more. */
+void inbox_stop(struct inbox *inbox);
+/** Each second, and when Redis is there again: goes on where reading had stopped. */
+void inbox_poke(struct inbox *inbox);
 /** The blocking connection is up (again): pending entries first. */
 void inbox_resume(struct inbox *inbox);
 

@@ -64,6 +64,7 @@ static void commands_event(void *data, enum redis_event event, const char *detai
         return;
     membership_beat(&gateway->membership);
     parks_flush(&gateway->parks);
+    inbox_poke(&gateway->inbox);
 }
 
 static void block_event(void *data, enum redis_event event, const char *detail)
@@ -87,6 +88,7 @@ static void each_second(uv_timer_t *timer)
     push_second(&gateway->push);
     sweep_second(&gateway->sweep);
     parks_flush(&gateway->parks);
+    inbox_poke(&gateway->inbox);
 }
 
 static void on_signal(uv_signal_t *handle, int signum)

@@ -57,6 +57,14 @@ static void servers_listed(void *data, enum err err, const struct redis_reply *r
     }
 }
 
+/* What was handled is deleted, so the length is what was not. */
+static void stream_measured(void *data, enum err err, const struct redis_reply *reply)
+{
+    struct membership *membership = data;
+    if (err == OK)
+        metrics_set(membership->gateway->metrics, METER_STREAM_LAG_MESSAGES, (double)reply_int(reply, 0), NULL, NULL, NULL);
+}
+
 static void beat_answered(void *data, enum err err, const struct redis_reply *reply)
 {
     struct membership *membership = data;
@@ -72,6 +80,10 @@ static void beat_answered(void *data, enum err err, const struct redis_reply *re
     membership->beat_ms = now;
     if (gap)
         sweep_resynchronise(&gateway->sweep, "no heartbeat for a while");
+    struct text length[] = {TEXT("XLEN"),
+                            key_server(key, gateway->line.prefix, text_of(membership->id), "stream")};
+    if (line_command(&gateway->line, 2, length, stream_measured, membership) != OK)
+        return;
     struct text args[] = {TEXT("ZRANGE"), key_global(key, gateway->line.prefix, "servers"), TEXT("0"), TEXT("-1"),
                           TEXT("WITHSCORES")};
     if (line_command(&gateway->line, 5, args, servers_listed, membership) != OK)
@@ -107,12 +119,17 @@ static void heartbeat(struct membership *membership)
 static void lock_lost(struct membership *membership)
 {
     struct gateway *gateway = membership->gateway;
+    bool taken = !membership->joined && clock_mono_ms() - membership->started_ms > LOCK_WAIT_MS;
+    if (membership->joined || taken) {
+        membership->ending = true;
+        inbox_stop(&gateway->inbox); /* the stream is the other's now */
+    }
     if (membership->joined) {
         log_event(LOG_ERROR, "lock-lost", LOG_S("server", membership->id),
                   LOG_S("detail", "another process took this server id; ending all streams and stopping"));
         membership->joined = false;
         drain_now(&gateway->drain, 1);
-    } else if (clock_mono_ms() - membership->started_ms > LOCK_WAIT_MS) {
+    } else if (taken) {
         log_event(LOG_ERROR, "server-id-taken", LOG_S("server", membership->id),
                   LOG_S("detail", "another running gateway has this id; give this one its own --server-id"));
         drain_now(&gateway->drain, 1);
@@ -140,7 +157,7 @@ void membership_beat(struct membership *membership)
 {
     struct line *line = &membership->gateway->line;
     char key[KEY_SIZE], ms[8];
-    if (membership->asking || drain_done(&membership->gateway->drain))
+    if (membership->asking || membership->ending || drain_done(&membership->gateway->drain))
         return;
     snprintf(ms, sizeof ms, "%d", LOCK_MS);
     struct text keys[] = {key_server(key, line->prefix, text_of(membership->id), "lock")};
@@ -157,6 +174,7 @@ void membership_leave(struct membership *membership, redis_callback *done, void 
     if (membership->joined && line_command(line, 3, remove, NULL, NULL) != OK)
         log_event(LOG_WARN, "leave-unwritten", LOG_S("server", membership->id));
     /* Every place here is parked by now, and tokens wait in Redis: what is left in the stream tells nobody anything. */
+    inbox_stop(&membership->gateway->inbox); /* or it would make the stream again */
     struct text drop[] = {TEXT("DEL"), key_server(key, line->prefix, text_of(membership->id), "stream")};
     if (membership->joined && line_command(line, 2, drop, NULL, NULL) != OK)
         log_event(LOG_WARN, "stream-left", LOG_S("server", membership->id));

@@ -9,11 +9,11 @@ static bool in_list(struct text list, struct text origin)
     return false;
 }
 
-/* "https://host[:port]" against Host, where no PUBLIC_URL says it exactly. */
+/* PUBLIC_URL, or "https://host[:port]" of this very request. */
 static bool is_own(const struct origin_facts *facts)
 {
-    if (facts->public_url.len)
-        return text_equal_nocase(facts->origin, facts->public_url);
+    if (facts->public_url.len && text_equal_nocase(facts->origin, facts->public_url))
+        return true;
     struct text host = {NULL, 0};
     if (text_starts(facts->origin, "https://"))
         host = (struct text){facts->origin.at + 8, facts->origin.len - 8};

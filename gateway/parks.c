@@ -44,9 +44,10 @@ void parks_finish(struct parks *parks)
 static void park_answered(void *data, enum err err, const struct redis_reply *reply)
 {
     struct park *park = data;
-    (void)reply;
-    if (err == OK || err == ERR_REPLY) {
-        if (err == ERR_REPLY)
+    /* Out of memory, failing over, loading: that passes. A script's own error does not. */
+    bool hopeless = err == ERR_REPLY && (reply_is_error(reply, "ERR") || reply_is_error(reply, "WRONGTYPE"));
+    if (err == OK || hopeless) {
+        if (hopeless)
             log_event(LOG_WARN, "park-refused", LOG_S("session", park->session), LOG_T("reason", reply_text(reply)));
         if (!park->again) {
             park_free(park);

@@ -46,8 +46,10 @@ struct place *place_add(struct gateway *gateway, struct session *session, const 
     memcpy(place->id, answer->place.at, PLACE_ID_LEN);
     memcpy(place->user, user, user_len + 1);
     list_init(&place->heartbeat);
+    list_init(&place->unsure);
     place->session = session;
     place->ticket = answer->ticket;
+    place->epoch = answer->epoch;
     place->conn = conn;
     place->gen = answer->gen;
     place->admitted = answer->outcome == LINE_ADMITTED;
@@ -69,6 +71,7 @@ void place_update(struct gateway *gateway, struct place *place, const struct lin
 {
     (void)gateway;
     place->gen = answer->gen;
+    place->epoch = answer->epoch;
     place->admitted = answer->outcome == LINE_ADMITTED;
     if (answer->ticket != place->ticket) { /* rows are found by index, so the order may be mended in place */
         place->ticket = answer->ticket;
@@ -84,13 +87,14 @@ void place_forget(struct place *place)
     map_remove(&session->gateway->places, &place->node);
     roster_remove(&session->roster, place->row);
     list_remove(&place->heartbeat);
+    list_remove(&place->unsure);
     metric_add(session->connections, -1);
     free(place);
 }
 
 enum err place_ticket(const struct place *place, char *dst, size_t size)
 {
-    struct ticket ticket = {.epoch = place->session->positions.epoch, .number = place->ticket, .gen = place->gen};
+    struct ticket ticket = {.epoch = place->epoch, .number = place->ticket, .gen = place->gen};
     memcpy(ticket.session, place->session->id, sizeof ticket.session);
     memcpy(ticket.place, place->id, PLACE_ID_LEN);
     snprintf(ticket.user, sizeof ticket.user, "%s", place->user);

@@ -19,14 +19,16 @@ struct sse;
 struct place {
     struct map_node node;  /* in gateway.places */
     struct list heartbeat; /* in push's ring */
+    struct list unsure;    /* in sweep's list: does Redis still say that it is here? */
     struct http_stream *stream;
     struct session *session;
-    uint64_t ticket;
+    uint64_t ticket, epoch;
     uint64_t conn; /* the n of "<boot>:<n>" */
     uint32_t gen;
     uint32_t row;       /* index in the session's roster */
     uint32_t shown;     /* position last written, 0 none: never rises within an epoch */
     uint32_t first;     /* position at the beginning, for the progress */
+    uint32_t told_s; /* when a state was last written, in loop seconds */
     uint32_t sent_s;    /* when something was last written, in loop seconds */
     uint32_t overdue_s; /* since when the ticket is behind the head without an entry; 0 = it is not */
     bool admitted : 1;  /* in the outbox: an entry is coming */

@@ -178,6 +178,10 @@ void leave_handle(struct http_request *request, void *context)
     if (!visitor_read(gateway, request, VISITOR_TICKET, &visitor))
         return;
     struct place *place = place_find(gateway, text_of(visitor.ticket.place));
+    if (gateway->parks.count > PARKS_MAX / 2) { /* Redis is away for long: the room left is for parks */
+        refuse(gateway, request, REFUSAL_UNAVAILABLE, NULL, 0);
+        return;
+    }
     /* Repeated until Redis has it, and an older generation changes nothing: 204 may be said at once. */
     parks_add_leave(&gateway->parks, text_of(visitor.session), text_of(visitor.ticket.place), visitor.ticket.gen);
     if (place && place->gen == visitor.ticket.gen)

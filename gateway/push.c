@@ -52,6 +52,9 @@ static void work_on(struct push *push, struct session *session)
 void push_session(struct push *push, struct session *session)
 {
     session->near_wanted = session->push_wanted = true;
+    session->changed_s = push->now_s;
+    if (session->refresh_s == 0)
+        session->refresh_s = push->now_s + PUSH_REFRESH_S;
     work_on(push, session);
 }
 
@@ -66,7 +69,7 @@ static bool push_place(struct push *push, struct place *place, uint64_t position
         return false;
     if (place->shown && position > place->shown)
         position = place->shown;
-    bool stale = push->now_s - place->sent_s >= PUSH_STALE_S;
+    bool stale = place->told_s <= session->changed_s && push->now_s - place->told_s >= PUSH_REFRESH_S;
     if (position == place->shown && place->paused_shown == session->paused && !stale)
         return false;
     if (place->first == 0)
@@ -80,7 +83,7 @@ static bool push_place(struct push *push, struct place *place, uint64_t position
     case HTTP_QUEUED:
         place->shown = (uint32_t)position;
         place->paused_shown = session->paused;
-        place->sent_s = push->now_s;
+        place->told_s = place->sent_s = push->now_s;
         metric_add(push->gateway->meters.frames_state, 1);
         return true;
     case HTTP_BUSY: /* the newest wins: whatever holds when the socket drains */
@@ -203,7 +206,7 @@ static void ring_put(struct push *push, struct place *place, uint32_t due_s)
 void push_heartbeat(struct push *push, struct place *place)
 {
     uint32_t every = (uint32_t)push->gateway->options.heartbeat_s;
-    place->sent_s = push->now_s;
+    place->told_s = place->sent_s = push->now_s;
     ring_put(push, place, push->now_s + 1 + entropy_below(every));
 }
 
@@ -226,9 +229,24 @@ static void comment_slice(struct push *push)
     }
 }
 
+/* Those whose position did not change, while other figures of their frame did. */
+static void refresh_all(struct push *push)
+{
+    MAP_EACH(&push->gateway->sessions, node, next, cursor)
+    {
+        struct session *session = CONTAINER_OF(node, struct session, node);
+        if (session->refresh_s == 0 || session->refresh_s > push->now_s)
+            continue;
+        session->refresh_s = 0;
+        session->near_wanted = session->push_wanted = true;
+        work_on(push, session);
+    }
+}
+
 void push_second(struct push *push)
 {
     push->now_s++;
+    refresh_all(push);
     struct list *due = &push->ring[push->now_s % HEARTBEAT_RING], *link;
     while ((link = list_first(due)) != NULL) {
         list_remove(link);

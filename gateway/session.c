@@ -45,9 +45,26 @@ static void row_moved(struct place *place, size_t index)
     place->row = (uint32_t)index;
 }
 
+/* One that was deleted and has nothing left to do. */
+static void forget_a_deleted_one(struct gateway *gateway)
+{
+    MAP_EACH(&gateway->sessions, node, next, cursor)
+    {
+        struct session *session = CONTAINER_OF(node, struct session, node);
+        if (session->known || session->roster.len > 0 || session->syncing || session->peeking)
+            continue;
+        map_remove(&gateway->sessions, node);
+        metrics_drop(gateway->metrics, session->id);
+        session_free(session);
+        return;
+    }
+}
+
 struct session *session_get(struct gateway *gateway, struct text id)
 {
     struct session *session = session_find(gateway, id);
+    if (!session && gateway->sessions.len >= SESSIONS_MAX)
+        forget_a_deleted_one(gateway);
     if (session || gateway->sessions.len >= SESSIONS_MAX)
         return session;
     session = calloc(1, sizeof *session);
@@ -92,6 +109,10 @@ bool session_take_picture(struct session *session, const struct line_picture *pi
         log_event(LOG_ERROR, "picture-refused", LOG_T("session", session->name), LOG_S("reason", err_text(err)));
         return false;
     }
+    if (session->epoch_seen != picture->epoch)
+        session->closing[0] = '\0'; /* who was let go then is not who waits now */
+    session->epoch_seen = picture->epoch;
+    session->walk_front = UINT64_MAX; /* a walk under way counts anew */
     session->known = true;
     session->paused = text_is(picture->status, "paused");
     session->closed = text_is(picture->status, "closed");

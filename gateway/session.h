@@ -29,7 +29,7 @@ struct session {
     bool many; /* perUser: each connection its own place */
     char entry_url[1024], entry_method[16];
     char closing[16]; /* why everybody up to closing_tail was let go, "" = nobody was */
-    uint64_t closing_tail;
+    uint64_t closing_tail, epoch_seen;
     double rate;
     /* push */
     bool pushing;        /* a walk over everybody is under way */
@@ -38,9 +38,14 @@ struct session {
     size_t cursor;       /* row the walk goes on at */
     uint64_t walk_front; /* positions the walk's count belongs to */
     struct positions_walk walk;
+    uint32_t changed_s;    /* when something shown to everybody last changed */
+    uint32_t refresh_s;    /* when those who were not told since then are; 0 = not */
     uint64_t pushed_ms;    /* when the last whole walk began */
     struct list push_link; /* in push's list while there is work */
     size_t audited;        /* row the rotating audit goes on at */
+    double audit_credit;   /* lookups it may make here */
+    bool peeking;          /* a question about (epoch, rev) is under way, asked when we knew: */
+    uint64_t peek_epoch, peek_rev;
     struct metric_series *connections;
 };
 

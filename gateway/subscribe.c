@@ -2,9 +2,7 @@
 
 #include "common/base/check.h"
 #include "common/base/entropy.h"
-#include "common/base/log.h"
 #include "common/http/response.h"
-#include "common/line/message.h"
 #include "gateway/arrival.h"
 #include "gateway/gateway.h"
 #include "gateway/place.h"
@@ -24,25 +22,6 @@ static const char *stream_headers(const struct gateway *gateway, const char *ses
     size_t len = (size_t)snprintf(dst, HEADERS_SIZE, "X-Accel-Buffering: no\r\n");
     visitor_cookie(gateway, session, ticket, dst + len, HEADERS_SIZE - len);
     return dst;
-}
-
-/* Another gateway has the older connection of this place: its holder is told. */
-static void tell_superseded(struct gateway *gateway, struct session *session, const struct line_place *answer)
-{
-    struct message_command command;
-    struct message message = {
-        .type = MESSAGE_SUPERSEDED,
-        .session = session->name,
-        .epoch = answer->epoch,
-        .place = answer->place,
-        .gen = answer->gen_before,
-    };
-    if (!answer->server_before.len || text_equal(answer->server_before, membership_name(&gateway->membership)) ||
-        !server_id_valid(server_name_id(answer->server_before)))
-        return;
-    message_encode(&command, gateway->line.prefix, answer->server_before, &message);
-    if (line_command(&gateway->line, command.count, command.args, NULL, NULL) != OK)
-        log_event(LOG_DEBUG, "superseded-untold", LOG_T("session", session->name)); /* its audit will find out */
 }
 
 /* The token is there already: one event and the end, no place is kept here. */
@@ -116,7 +95,6 @@ static bool answer_stream(struct arrival *arrival, struct session *session, cons
         return false;
     }
     metric_add(gateway->meters.frames_state, 1);
-    tell_superseded(gateway, session, answer);
     struct unclaimed_entry *entry = unclaimed_take(&gateway->unclaimed, answer->place);
     if (entry)
         place_end_entry(place, (struct text){entry->token, entry->token_len}, entry->admitted_ms,
@@ -136,6 +114,8 @@ void subscribe_handle(struct http_request *request, void *context)
 {
     struct gateway *gateway = context;
     struct visitor visitor;
+    if (!visitor_welcome(gateway, request))
+        return;
     if (already_ended(request)) {
         http_respond(request, &(struct http_response){.status = 204});
         return;

@@ -19,6 +19,7 @@ struct lookup {
 void sweep_init(struct sweep *sweep, struct gateway *gateway)
 {
     *sweep = (struct sweep){.gateway = gateway};
+    list_init(&sweep->unsure);
 }
 
 static void lookup_decide(struct place *place, const struct line_place *answer)
@@ -42,28 +43,37 @@ static void lookup_decide(struct place *place, const struct line_place *answer)
     } /* else Redis is away or restoring: the next sweep asks again */
 }
 
+/* Sends what is waiting to be looked up, as far as the bound allows. */
+static void sweep_pump(struct sweep *sweep);
+
 static void lookup_answered(void *data, enum err err, const struct redis_reply *reply)
 {
     struct lookup *lookup = data;
     struct sweep *sweep = lookup->sweep;
     struct place *place = place_find(sweep->gateway, (struct text){lookup->place, PLACE_ID_LEN});
     struct line_place answer;
+    line_place_decode(err, reply, &answer);
+    bool answered = answer.outcome != LINE_FAILED && answer.outcome != LINE_UNAVAILABLE;
     sweep->under_way--;
     if (place && place->conn == lookup->conn) {
         place->asked = false;
-        line_place_decode(err, reply, &answer);
-        lookup_decide(place, &answer);
+        if (answered)
+            lookup_decide(place, &answer);
+        else if (list_empty(&place->unsure))
+            list_append(&sweep->unsure, &place->unsure); /* the next second asks again */
     }
     free(lookup);
+    if (answered)
+        sweep_pump(sweep);
 }
 
-void sweep_look_up(struct sweep *sweep, struct place *place)
+static bool lookup_send(struct sweep *sweep, struct place *place)
 {
     struct gateway *gateway = sweep->gateway;
     char conn[CONN_SIZE];
-    struct lookup *lookup = place->asked ? NULL : malloc(sizeof *lookup);
+    struct lookup *lookup = malloc(sizeof *lookup);
     if (!lookup)
-        return;
+        return false;
     *lookup = (struct lookup){.sweep = sweep, .conn = place->conn};
     memcpy(lookup->place, place->id, PLACE_ID_LEN);
     struct text name = place_conn(gateway, place->conn, conn);
@@ -77,10 +87,30 @@ void sweep_look_up(struct sweep *sweep, struct place *place)
     };
     if (line_resume(&gateway->line, &resume, lookup_answered, lookup) != OK) {
         free(lookup);
-        return;
+        return false;
     }
     place->asked = true;
     sweep->under_way++;
+    return true;
+}
+
+static void sweep_pump(struct sweep *sweep)
+{
+    struct list *link;
+    while (sweep->under_way < SWEEP_LOOKUPS && (link = list_first(&sweep->unsure)) != NULL) {
+        struct place *place = CONTAINER_OF(link, struct place, unsure);
+        if (!lookup_send(sweep, place))
+            return;
+        list_remove(link);
+    }
+}
+
+void sweep_look_up(struct sweep *sweep, struct place *place)
+{
+    if (place->asked || !list_empty(&place->unsure))
+        return;
+    list_append(&sweep->unsure, &place->unsure);
+    sweep_pump(sweep);
 }
 
 /* ---- has Redis gone on without us ---- */
@@ -88,6 +118,7 @@ void sweep_look_up(struct sweep *sweep, struct place *place)
 static void peek_answered(void *data, enum err err, const struct redis_reply *reply)
 {
     struct session *session = data;
+    session->peeking = false;
     if (err != OK)
         return;
     uint64_t epoch = (uint64_t)reply_int(reply_at(reply, 0), 0), rev = (uint64_t)reply_int(reply_at(reply, 1), 0);
@@ -100,15 +131,25 @@ static void peek_answered(void *data, enum err err, const struct redis_reply *re
                   LOG_S("detail", "Redis has no state for a session that is served here"));
         return;
     }
+    /* Older than what was known when the question was asked: messages may have overtaken the answer since. */
     const struct positions *known = &session->positions;
-    if (session->known && (epoch < known->epoch || (epoch == known->epoch && rev < known->rev))) {
+    if (epoch < session->peek_epoch || (epoch == session->peek_epoch && rev < session->peek_rev)) {
         log_event(LOG_ERROR, "redis-older", LOG_T("session", session->name), LOG_I("rev", rev),
-                  LOG_I("known", known->rev));
+                  LOG_I("known", session->peek_rev));
         session->known = false;
         sweep_resynchronise(&session->gateway->sweep, "Redis has older data");
-    } else if (!session->known || epoch != known->epoch || rev != known->rev) {
+    } else if (!session->known || epoch > known->epoch || (epoch == known->epoch && rev > known->rev)) {
         session_sync(session);
     }
+}
+
+static void peek(struct sweep *sweep, struct session *session)
+{
+    if (session->peeking)
+        return;
+    session->peek_epoch = session->known ? session->positions.epoch : 0;
+    session->peek_rev = session->known ? session->positions.rev : 0;
+    session->peeking = line_peek(&sweep->gateway->line, session->name, peek_answered, session) == OK;
 }
 
 /* Rows that cannot be waiting: their entry is on its way, or was lost on it. */
@@ -118,7 +159,7 @@ static void check_overdue(struct sweep *sweep, struct session *session)
     uint32_t now_s = sweep->gateway->push.now_s;
     if (!session->pushing)
         roster_tidy(&session->roster);
-    for (size_t i = 0; i < session->roster.len && sweep->under_way < SWEEP_LOOKUPS; i++) {
+    for (size_t i = 0; i < session->roster.len; i++) {
         struct roster_row *row = &session->roster.rows[i];
         if (row->ticket > front && session->roster.sorted)
             break;
@@ -131,18 +172,19 @@ static void check_overdue(struct sweep *sweep, struct session *session)
     }
 }
 
-/* A departed ticket with an open connection, and a slow round over all others: nothing stays wrong for ever. */
+/* A slow round over all open connections, and at once those whose ticket departed: nothing stays wrong for ever. */
 static void audit(struct sweep *sweep, struct session *session)
 {
-    size_t len = session->roster.len, budget = SWEEP_AUDIT;
-    for (size_t n = 0; n < len && budget > 0 && sweep->under_way < SWEEP_LOOKUPS; n++) {
+    size_t len = session->roster.len;
+    session->audit_credit += sweep->audit * (double)roster_count(&session->roster) / (double)sweep->gateway->places.len;
+    for (size_t n = 0; n < len && session->audit_credit >= 1; n++) {
         struct roster_row *row = &session->roster.rows[session->audited++ % len];
         if (!row->place)
             continue;
         sweep_look_up(sweep, row->place);
-        budget--;
+        session->audit_credit -= 1;
     }
-    for (size_t i = 0; i < len && sweep->under_way < SWEEP_LOOKUPS; i++)
+    for (size_t i = 0; i < session->roster.len; i++)
         if (session->roster.rows[i].place && positions_departed(&session->positions, session->roster.rows[i].ticket))
             sweep_look_up(sweep, session->roster.rows[i].place);
 }
@@ -151,34 +193,33 @@ static void sweep_session(struct sweep *sweep, struct session *session)
 {
     if (roster_count(&session->roster) == 0)
         return;
-    if (line_peek(&sweep->gateway->line, session->name, peek_answered, session) != OK)
-        return;
+    peek(sweep, session);
     check_overdue(sweep, session);
     audit(sweep, session);
 }
 
 void sweep_resynchronise(struct sweep *sweep, const char *why)
 {
-    size_t places = 0;
     MAP_EACH(&sweep->gateway->sessions, node, next, cursor)
     {
         struct session *session = CONTAINER_OF(node, struct session, node);
         session_sync(session);
-        for (size_t i = 0; i < session->roster.len; i++) {
-            if (!session->roster.rows[i].place)
-                continue;
-            sweep_look_up(sweep, session->roster.rows[i].place);
-            places++;
-        }
+        for (size_t i = 0; i < session->roster.len; i++)
+            if (session->roster.rows[i].place)
+                sweep_look_up(sweep, session->roster.rows[i].place);
     }
-    if (places > 0)
-        log_event(LOG_INFO, "resynchronise", LOG_S("reason", why), LOG_I("places", places));
+    if (sweep->gateway->places.len > 0)
+        log_event(LOG_INFO, "resynchronise", LOG_S("reason", why), LOG_I("places", sweep->gateway->places.len));
 }
 
 void sweep_second(struct sweep *sweep)
 {
-    if (++sweep->seconds % SWEEP_S != 0 || !redis_is_up(sweep->gateway->line.redis))
+    if (!redis_is_up(sweep->gateway->line.redis))
         return;
+    sweep_pump(sweep);
+    if (++sweep->seconds % SWEEP_S != 0)
+        return;
+    sweep->audit = SWEEP_AUDIT + (double)sweep->gateway->places.len / 64;
     MAP_EACH(&sweep->gateway->sessions, node, next, cursor)
     {
         sweep_session(sweep, CONTAINER_OF(node, struct session, node));

@@ -4,26 +4,30 @@
 #ifndef ANTEROOM_GATEWAY_SWEEP_H
 #define ANTEROOM_GATEWAY_SWEEP_H
 
+#include "common/base/list.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
 #define SWEEP_S 2
 #define SWEEP_LOOKUPS 1024 /* at once */
-#define SWEEP_AUDIT 32     /* places of each session looked up in turn */
+#define SWEEP_AUDIT 32     /* places looked up in turn each time, and one of 64 of all */
 
 struct gateway;
 struct place;
 
 struct sweep {
     struct gateway *gateway;
-    size_t under_way; /* lookups */
+    struct list unsure; /* places to look up; one whose lookup failed is put back */
+    size_t under_way;   /* lookups */
+    double audit;       /* lookups the audit may still make */
     uint32_t seconds;
 };
 
 void sweep_init(struct sweep *sweep, struct gateway *gateway);
 /** Each second. */
 void sweep_second(struct sweep *sweep);
-/** Takes PLACE back for its own connection, or learns why not and ends it. */
+/** Soon takes PLACE back for its own connection, or learns why not and ends it. Repeated until there is an answer. */
 void sweep_look_up(struct sweep *sweep, struct place *place);
 void sweep_resynchronise(struct sweep *sweep, const char *why);
 

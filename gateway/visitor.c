@@ -36,7 +36,7 @@ static void to_waiting_page(struct gateway *gateway, struct http_request *reques
     http_respond(request, &(struct http_response){.status = 303, .headers = headers});
 }
 
-static bool check_origin(struct gateway *gateway, struct http_request *request)
+bool visitor_welcome(struct gateway *gateway, struct http_request *request)
 {
     enum origin_verdict verdict = judge(gateway, request);
     if (verdict == ORIGIN_REFUSED)
@@ -188,7 +188,7 @@ bool visitor_may_join(struct gateway *gateway, struct http_request *request)
 bool visitor_read(struct gateway *gateway, struct http_request *request, unsigned needs, struct visitor *visitor)
 {
     *visitor = (struct visitor){.has_ticket = false};
-    if (!check_origin(gateway, request))
+    if (!visitor_welcome(gateway, request))
         return false;
     enum err err = http_request_param(request, "sessionId", visitor->session, sizeof visitor->session);
     if (err == ERR_MISSING && !(needs & VISITOR_SESSION))

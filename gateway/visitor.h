@@ -26,6 +26,8 @@ enum visitor_needs {
 
 /** False: the request was refused and is gone. */
 bool visitor_read(struct gateway *gateway, struct http_request *request, unsigned needs, struct visitor *visitor);
+/** Judges the origin. False: the request was refused, or sent to the waiting page, and is gone. */
+bool visitor_welcome(struct gateway *gateway, struct http_request *request);
 /** Counts a join against JOIN_LIMIT. False: the request was refused and is gone. */
 bool visitor_may_join(struct gateway *gateway, struct http_request *request);
 /** "Set-Cookie: …\r\n" with the ticket into DST; "" where it does not fit. */

@@ -9,20 +9,23 @@ local function take(place, raw, server, conn, mode, expect)
     local ticket = tonumber(call('ZSCORE', WAITING, place) or nil)
     local admitted = not ticket and tonumber(call('ZSCORE', OUTBOX, place) or nil)
     if not ticket and not admitted then return {'gone', place, epoch} end
-    call('ZSCORE', PARKED, place)
+    local parked = call('ZSCORE', PARKED, place)
     local served = call('HGET', SERVERS, server)
     local grace = tonumber(call('HGET', CONFIG, 'graceMs')) or 300000
     local before, generation = p.server, p.gen
-    if ticket and mode ~= 'stream' and p.kind ~= 'v' then
-        call('ZADD', PARKED, line_clock(180000) + math.max(grace, SHORT_GRACE), place)
-    else
-        call('ZREM', PARKED, place)
+    -- A connection that asks about its own place, and nothing is new: the audit of open connections writes nothing.
+    if expect == '' or mode ~= 'stream' or p.server ~= server or p.kind == 'n' or parked or served ~= '1' then
+        if ticket and mode ~= 'stream' and p.kind ~= 'v' then
+            call('ZADD', PARKED, line_clock(180000) + math.max(grace, SHORT_GRACE), place)
+        else
+            call('ZREM', PARKED, place)
+        end
+        if expect == '' then p.gen, p.conn = p.gen + 1, conn end
+        p.server = mode == 'stream' and server or ''
+        if p.kind == 'n' then p.kind = 'a' end
+        call('HSET', PLACES, place, pack_place(p))
+        if mode == 'stream' and served ~= '1' then call('HSET', SERVERS, server, 1) end
     end
-    if expect == '' then p.gen, p.conn = p.gen + 1, conn end
-    p.server = mode == 'stream' and server or ''
-    if p.kind == 'n' then p.kind = 'a' end
-    call('HSET', PLACES, place, pack_place(p))
-    if mode == 'stream' and served ~= '1' then call('HSET', SERVERS, server, 1) end
     if admitted then
         return {'admitted', place, epoch, admitted, p.gen, 0, head, base, rev, tail, before, generation, 0, ''}
     end

@@ -1,13 +1,18 @@
 """What a publisher does when something dies, hangs or comes back: publishers, gateways, Redis, itself."""
 
+import pathlib
 import signal
-import subprocess
 import time
 
 import jwt
 import requests
 
 from support import ENTRY_KEY, Admin, metric, wait_until
+
+
+def process_state(pid):
+    """R, S, T and so on: see proc_pid_stat(5). The name before it, in brackets, may hold anything."""
+    return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
 def test_a_removed_stream_is_not_made_again(admin, scripts, gateways, client):
@@ -137,8 +142,7 @@ def test_a_frozen_publisher_wakes_up_without_burying_anybody(publisher, gateways
     gateways()
     wait_until(lambda: metric(publisher, "anteroom_servers") == 1)
     publisher.signal(signal.SIGSTOP)
-    wait_until(lambda: subprocess.run(["ps", "-o", "stat=", "-p", str(publisher.process.pid)], capture_output=True,
-                                      text=True).stdout.startswith("T"))
+    wait_until(lambda: process_state(publisher.process.pid) == "T", what="a frozen publisher")
     wait_until(lambda begun=time.monotonic(): time.monotonic() - begun > 6, what="six seconds of being frozen")
     publisher.signal(signal.SIGCONT)
     wait_until(lambda: metric(publisher, "anteroom_servers") == 1)

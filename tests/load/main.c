@@ -120,7 +120,8 @@ static int by_ticket(const void *a, const void *b)
 }
 
 /* In the order of tickets nobody may be admitted earlier than somebody before, and nobody may be passed over. Two lines
- * of equal length that met on the way (an admission found by a lookup has whole seconds only) are not told apart. */
+ * of equal length that met on the way (an admission found by a lookup has whole seconds only) are not told apart. Who
+ * asked to leave and did not hear the answer may have been admitted or not. */
 static void check_order(struct crowd *crowd)
 {
     struct summary *summary = &crowd->summary;
@@ -134,7 +135,7 @@ static void check_order(struct crowd *crowd)
         struct visitor *visitor = &crowd->visitors[i];
         bool waiting = visitor->state == VISITOR_WAITING || visitor->state == VISITOR_JOINING;
         summary->waiting += waiting;
-        if (waiting && visitor->state == VISITOR_WAITING && visitor->ticket_number < admitted_up_to)
+        if (visitor->state == VISITOR_WAITING && !visitor->leaving && visitor->ticket_number < admitted_up_to)
             summary->order_violations++;
         if (visitor->state != VISITOR_ENTERED)
             continue;

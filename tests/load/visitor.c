@@ -48,14 +48,20 @@ static void on_closed(uv_handle_t *handle)
     visitor->open = visitor->closing = false;
     if (visitor->crowd->over || visitor->state >= VISITOR_ENTERED)
         return;
-    if (visitor->leaving) { /* second connection: POST leave */
+    if (visitor->leaving && !visitor->asked) { /* the stream has ended; now POST leave */
+        visitor->asked = true;
         visitor_connect(visitor);
         return;
     }
-    visitor->crowd->summary.reconnects++;
     visitor->target++; /* the next gateway */
-    uint64_t wait_ms = visitor->dropped && !visitor->returned ? 0 : (uint64_t)visitor->retry_ms;
-    visitor->returned = visitor->dropped;
+    uint64_t wait_ms = (uint64_t)visitor->retry_ms;
+    if (!visitor->leaving) {
+        visitor->crowd->summary.reconnects++;
+        visitor->reconnected = true;
+        if (visitor->dropped && !visitor->returned)
+            wait_ms = 0;
+        visitor->returned = visitor->dropped;
+    }
     uv_timer_start(&visitor->timer, on_timer_connect, wait_ms, 0);
 }
 
@@ -123,7 +129,8 @@ static void take_state(struct visitor *visitor, const json_t *data)
     int64_t waiting = json_integer_value(json_object_get(data, "waiting"));
     summary->frames++;
     if (position < 1 || ahead != position - 1 || position + behind != waiting ||
-        (visitor->position && position > visitor->position))
+        (visitor->position && position > visitor->position) ||
+        (visitor->ticket_number && (uint64_t)position > visitor->ticket_number))
         summary->position_errors++;
     visitor->position = position;
     if (visitor->state == VISITOR_JOINING) {
@@ -160,6 +167,20 @@ static void take_entry(struct visitor *visitor, const json_t *data)
     visitor_end(visitor, VISITOR_ENTERED);
 }
 
+/* Nobody who listens and does not leave expires, and no other connection can have the place of one that made only one.
+ */
+static void take_end(struct visitor *visitor, const struct event *event, const json_t *data)
+{
+    struct summary *summary = &visitor->crowd->summary;
+    const char *reason = json_string_value(json_object_get(data, "reason"));
+    bool expired = text_is(event->name, "closed") && reason && strcmp(reason, "expired") == 0;
+    bool superseded = text_is(event->name, "superseded");
+    if ((expired && visitor->state == VISITOR_WAITING) || (superseded && !visitor->reconnected))
+        summary->places_lost++;
+    summary->closed++;
+    visitor_end(visitor, VISITOR_CLOSED);
+}
+
 static void on_event(void *data, const struct event *event)
 {
     struct visitor *visitor = data;
@@ -182,14 +203,28 @@ static void on_event(void *data, const struct event *event)
     } else if (text_is(event->name, "entry")) {
         take_entry(visitor, json);
     } else if (text_is(event->name, "closed") || text_is(event->name, "superseded")) {
-        summary->closed++;
-        visitor_end(visitor, VISITOR_CLOSED);
+        take_end(visitor, event, json);
     } else if (text_is(event->name, "refused")) {
         summary_refused(summary, text_of(json_string_value(json_object_get(json, "code"))));
         visitor_end(visitor, VISITOR_REFUSED);
     } else if (text_is(event->name, "unavailable")) {
         summary_refused(summary, text_of(json_string_value(json_object_get(json, "code"))));
     }
+    json_decref(json);
+}
+
+/* A problem's code is the gateway's word and final. Without one a load balancer speaks for itself, and a stream is
+ * asked for again as a page would be reloaded. */
+static void answer_refused(struct visitor *visitor)
+{
+    int status = visitor->answer.status;
+    char kind[24];
+    json_t *json = json_loadb(visitor->answer.body.data, visitor->answer.body.len, 0, NULL);
+    const char *code = json_string_value(json_object_get(json, "code"));
+    snprintf(kind, sizeof kind, "status-%d", status);
+    summary_refused(&visitor->crowd->summary, text_of(code ? code : kind));
+    if (code || visitor->crowd->options.is_virtual || status < 502 || status > 504)
+        visitor_end(visitor, VISITOR_REFUSED);
     json_decref(json);
 }
 
@@ -206,11 +241,7 @@ static void answer_whole(struct visitor *visitor)
         latency_add(&summary->join, (double)(clock_mono_ns() - visitor->joined_ns) / 1e6);
         visitor_end(visitor, VISITOR_LEFT);
     } else if (visitor->answer.status >= 400) {
-        json_t *json = json_loadb(visitor->answer.body.data, visitor->answer.body.len, 0, NULL);
-        const char *code = json_string_value(json_object_get(json, "code"));
-        summary_refused(summary, text_of(code ? code : "status"));
-        json_decref(json);
-        visitor_end(visitor, VISITOR_REFUSED);
+        answer_refused(visitor);
     } else if (visitor->answer.status == 204) {
         visitor_end(visitor, VISITOR_CLOSED);
     }

@@ -1,9 +1,12 @@
 /** One visitor: joins, listens, perhaps drops the connection once and comes back through another target, perhaps
  * leaves.
  *
- *      IDLE ─► JOINING ─► WAITING ─► ENTERED                      any refusal ─► REFUSED
+ *      IDLE ─► JOINING ─► WAITING ─► ENTERED                      any final refusal ─► REFUSED
  *                 ▲          │ ├───► LEFT
- *                 └──(again)─┘ └───► CLOSED (closed, superseded)                          */
+ *                 └──(again)─┘ └───► CLOSED (closed, superseded)
+ *
+ *  Again, through the next target and after "retry": when the connection ends, on "unavailable", and on a 502, 503 or
+ * 504 that is a load balancer's own. A leave is asked for again in the same way until a gateway takes it. */
 #ifndef ANTEROOM_LOAD_VISITOR_H
 #define ANTEROOM_LOAD_VISITOR_H
 
@@ -28,6 +31,8 @@ struct visitor {
     } state;
     uint32_t number, target;
     bool open, closing, leaves, drops, dropped, returned, leaving;
+    bool asked;       /* a connection for the leave was made */
+    bool reconnected; /* asked for the stream more than once */
     uv_tcp_t tcp;
     uv_connect_t connect;
     uv_timer_t timer;

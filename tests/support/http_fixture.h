@@ -53,7 +53,8 @@ void http_client_say(struct http_client *client, const char *string);
 void http_client_read(struct http_client *client);
 void http_client_close(struct http_client *client);
 
-/** Lets everything run that can without waiting. */
+/** Lets everything run that can without waiting, in as many turns as it takes: newer libuv takes one newcomer a turn,
+ * older all that wait. */
 void http_run(struct http_fixture *fixture, struct http_client *client);
 /** Runs until DONE says so; false after five seconds. CLIENT may be NULL; it is read unless NULL. */
 bool http_run_until(struct http_fixture *fixture, struct http_client *client, bool (*done)(void *data), void *data);

@@ -22,8 +22,9 @@ static void each_combination_of_headers_has_its_verdict(void **state)
         {"POST", "https://shop.example", "same-site", "cors", "", ORIGIN_ALLOWED},
         {"POST", "http://shop.example", NULL, NULL, "", ORIGIN_REFUSED},
         {"POST", "https://shop.example:444", NULL, NULL, "", ORIGIN_REFUSED},
-        {"POST", "https://queue.example", NULL, NULL, "https://other.example", ORIGIN_REFUSED},
+        {"POST", "https://queue.example", NULL, NULL, "https://other.example", ORIGIN_SAME},
         {"POST", "https://other.example", NULL, NULL, "https://other.example", ORIGIN_SAME},
+        {"POST", "https://evil.example", NULL, NULL, "https://other.example", ORIGIN_REFUSED},
         {"POST", "", NULL, NULL, "", ORIGIN_REFUSED},
     };
     for (size_t i = 0; i < ROWS(rows); i++) {
