@@ -123,9 +123,9 @@ bool session_take_picture(struct session *session, const struct line_picture *pi
     return true;
 }
 
-static void session_gone(struct session *session, const char *word)
+void session_deleted(struct session *session)
 {
-    log_event(LOG_INFO, "session-ended", LOG_T("session", session->name), LOG_S("reason", word));
+    log_event(LOG_INFO, "session-deleted", LOG_T("session", session->name));
     session->known = false;
     session_close_all(session, TEXT("closed"), UINT64_MAX);
 }
@@ -140,7 +140,7 @@ static void session_synced(void *data, enum err err, const struct redis_reply *r
         if (session_take_picture(session, &picture))
             push_session(&session->gateway->push, session);
     } else if (picture.outcome == LINE_DELETED) {
-        session_gone(session, "deleted");
+        session_deleted(session);
     } else if (picture.outcome != LINE_FAILED) {
         log_event(LOG_WARN, "sync-refused", LOG_T("session", session->name),
                   LOG_S("reason", line_outcome_text(picture.outcome)));

@@ -60,6 +60,8 @@ struct line_known session_known(const struct session *session);
 bool session_take_picture(struct session *session, const struct line_picture *picture);
 /** Fetches a picture; when it is there everybody's position is pushed. */
 void session_sync(struct session *session);
+/** Redis has its tombstone: everybody here is told closed, and nothing is known of it any more. */
+void session_deleted(struct session *session);
 /** A message for this session. */
 void session_message(struct session *session, const struct message *message);
 /** Everybody with a ticket up to TAIL is let go. Who may have been admitted before is looked up first: an entry message

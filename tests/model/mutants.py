@@ -65,7 +65,7 @@ MUTANTS = [
     Mutant('publisher-makes-streams', 'XADD without NOMKSTREAM', flags=['streams are made again']),
     # more of the scripts
     Mutant('deadline-kept-on-resume', 'who is connected has a deadline',
-           [('resume', "        call('ZREM', PARKED, place)\n    end\n    if expect", "    end\n    if expect")]),
+           [('resume', "            call('ZREM', PARKED, place)\n        end\n        if expect", "        end\n        if expect")]),
     Mutant('departed-bit-missing', 'positions are too high',
            everywhere(DEPARTS, "    call('SETBIT', DEPARTED, ticket - base, 1)\n", '')),
     Mutant('departed-bit-shifted', 'the bit of a neighbour', everywhere(DEPARTS, 'ticket - base, 1)', 'ticket - base + 1, 1)')),
@@ -129,7 +129,7 @@ MUTANTS = [
     Mutant('user-not-forgotten', 'a user is bound to a place that left',
            everywhere(DEPARTS, '    unused_user(place, user)\n', '')),
     Mutant('server-not-told', 'a gateway that serves hears nothing',
-           [('resume', "    if mode == 'stream' and served ~= '1' then call('HSET', SERVERS, server, 1) end\n", '')]),
+           [('resume', "        if mode == 'stream' and served ~= '1' then call('HSET', SERVERS, server, 1) end\n", '')]),
     Mutant('line-full-ignored', 'more than maxWaiting wait',
            [('join', "if most > 0 and waiting >= most then return {'line-full'} end", '')]),
     Mutant('issued-forgotten', 'somebody enters twice', [('admit', "call('SADD', ISSUED, p.user)", '')]),

@@ -1,0 +1,142 @@
+"""What a gateway does on its own until things are right again: each was broken once."""
+
+import signal
+import threading
+
+import requests
+
+import proxy
+import support
+from test_faults import waiting_streams
+
+
+def test_lookups_that_get_no_answer_are_repeated(admin, folder, redis_server, start_gateway, visit, client, scripts):
+    """Its places were parked behind its back, and while it asks Redis stops answering: nobody may be lost by that."""
+    admin.create("s", batch=1, intervalMs=60000, status="paused", graceMs=30000)
+    between = proxy.Proxy(folder.path, redis_server.socket)
+    gateway = start_gateway(redis_url=between.url)
+    streams = waiting_streams(visit, gateway, 200)
+    name = client.zrange("servers", 0, -1)[0]
+    cursor = "0"
+    while (cursor := scripts.run("reap", "s", name, cursor)[0]) != "0":
+        pass
+    assert client.zcard("session:{s}:parked") == 200
+    between.hold("anteroom-gateway")
+    client.delete("server:gw-1:stream")
+    gateway.wait_log("redis-down", connection="commands", timeout=20)
+    between.release("anteroom-gateway")
+    support.wait_until(lambda: client.zcard("session:{s}:parked") == 0, timeout=20, what="every place to be taken back")
+    assert not any(stream.ended for stream in streams)
+    between.close()
+
+
+def test_parks_and_leaves_outlive_a_full_redis(admin, gateway, visit, client):
+    admin.create("s", batch=1, intervalMs=60000, status="paused")
+    streams = waiting_streams(visit, gateway, 5)
+    client.config_set("maxmemory", 1)
+    for stream in streams[:4]:
+        stream.close()
+    left = requests.post(gateway.url("public") + "/api/queue/leave", params={"ticket": streams[4].last_id}, timeout=5)
+    assert left.status_code == 204
+    support.wait_until(lambda: support.metric(gateway, "anteroom_redis_commands_total", command="park", result="refused by the peer") >= 4,
+                       what="four refused parks")
+    client.config_set("maxmemory", 0)
+    support.wait_until(lambda: client.zcard("session:{s}:parked") == 4 and client.zcard("session:{s}:waiting") == 4, timeout=20,
+                       what="the parks and the leave")
+
+
+def test_who_loses_the_lock_ends_and_leaves_the_stream_alone(admin, gateway, visit, client):
+    admin.create("s", status="paused")
+    streams = waiting_streams(visit, gateway, 2)
+    stop = threading.Event()
+
+    def usurp():
+        while not stop.wait(0.02):
+            client.set("server:gw-1:lock", "other", px=60000)
+    thread = threading.Thread(target=usurp)
+    thread.start()
+    try:
+        assert gateway.exit_code(timeout=15) == 1
+    finally:
+        stop.set()
+        thread.join()
+    assert len(gateway.logged("lock-lost")) == 1 and not gateway.logged("server-id-taken")
+    for stream in streams:
+        stream.wait_end()
+        assert not stream.last_id.endswith(".e")
+    assert client.zcard("session:{s}:waiting") == 2
+
+
+def test_a_cookie_does_not_go_round_the_limit(admin, start_gateway):
+    """Where each connection is its own place the cookie does not count, so each join does."""
+    admin.create("m", status="paused", perUser="many")
+    gateway = start_gateway(join_limit="3/3600")
+    url = gateway.url("public") + "/api/queue/join?sessionId=m"
+    first = requests.post(url, timeout=5)
+    cookie = {"anteroom_ticket_m": first.json()["ticket"]}
+    assert [requests.post(url, cookies=cookie, timeout=5).status_code for _ in range(4)] == [200, 200, 429, 429]
+    stream = requests.get(gateway.url("public") + "/api/queue/stream?sessionId=m", cookies=cookie, timeout=5)
+    assert stream.status_code == 429
+
+
+def test_figures_other_than_the_position_are_kept_fresh(admin, gateway, visit):
+    admin.create("s", status="paused")
+    first = waiting_streams(visit, gateway, 6)[0]
+    first.wait(lambda: first.named("waiting-state")[-1]["data"]["waiting"] == 6, timeout=12, what="six waiting")
+    count = len(first.named("waiting-state"))
+    assert first.positions == [1] * count and count <= 4
+
+
+def test_a_post_join_with_the_ticket_takes_the_place_from_its_stream(admin, gateway, start_gateway, visit):
+    admin.create("s", status="paused")
+    other = start_gateway("gw-2")
+    for taker in (gateway, other):
+        stream = waiting_streams(visit, gateway, 1)[0]
+        joined = requests.post(taker.url("public") + "/api/queue/join", params={"sessionId": "s", "ticket": stream.last_id}, timeout=5)
+        assert joined.json()["status"] == "WAITING"
+        stream.wait_event("superseded")
+        stream.wait_end()
+
+
+def test_late_answers_are_no_data_loss(admin, folder, redis_server, start_gateway, visit, client):
+    """Messages overtake the answers to questions that were asked before them: nothing to be alarmed about."""
+    between = proxy.Proxy(folder.path, redis_server.socket)
+    gateway = start_gateway(redis_url=between.url)
+    admin.create("s", batch=1, intervalMs=60000, status="paused")
+    streams = waiting_streams(visit, gateway, 20)
+    for stream in streams[:6]:
+        between.hold("anteroom-gateway")
+        support.NEVER.wait(0.7)
+        requests.post(gateway.url("public") + "/api/queue/leave", params={"ticket": stream.last_id}, timeout=5)
+        between.release("anteroom-gateway")
+        stream.wait_event("closed")
+    streams[-1].wait_position(14)
+    assert not gateway.logged("redis-older")
+    between.close()
+
+
+def test_a_session_may_be_deleted_and_made_again(admin, gateway, visit, client):
+    admin.create("s", status="paused")
+    stream = waiting_streams(visit, gateway, 1)[0]
+    assert admin("DELETE", "/admin/sessions/s?force=true").status_code == 204
+    assert stream.wait_event("closed")["data"]["reason"] == "closed"
+    join = gateway.url("public") + "/api/queue/join?sessionId=s"
+    assert requests.post(join, timeout=5).json()["code"] == "unknown-session"
+    client.delete("session:{s}:state")  # as when the tombstone has gone
+    assert requests.post(join, timeout=5).json()["code"] == "unknown-session"
+    admin.create("s", status="paused", graceMs=0)
+    again = waiting_streams(visit, gateway, 2)
+    assert again[1].position == 2
+    scripts = support.Scripts(client)
+    assert scripts.run("leave", "s", again[0].ticket["place"], 0)[0] == "departed"
+    again[1].wait_position(1)
+    assert again[0].wait_event("closed")["data"]["reason"] == "expired"
+
+
+def test_a_signal_to_read_keys_again_is_all_or_nothing(gateway, folder):
+    folder.ticket_key.write_text("short")
+    gateway.signal(signal.SIGHUP)
+    gateway.wait_log("keys-kept")
+    folder.ticket_key.write_text("another-ticket-key-0123456789-0123456789")
+    gateway.signal(signal.SIGHUP)
+    gateway.wait_log("keys-read")
