@@ -153,7 +153,8 @@ static void arrival_synced(struct arrival *arrival, enum err err, const struct r
 }
 
 /* Another connection had the place: its holder is told, here or through the stream of its gateway. */
-static void tell_superseded(struct gateway *gateway, struct session *session, const struct line_place *answer, bool stream)
+static void tell_superseded(struct gateway *gateway, struct session *session, const struct line_place *answer,
+                            bool stream)
 {
     struct message_command command;
     struct message message = {

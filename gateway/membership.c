@@ -62,7 +62,8 @@ static void stream_measured(void *data, enum err err, const struct redis_reply *
 {
     struct membership *membership = data;
     if (err == OK)
-        metrics_set(membership->gateway->metrics, METER_STREAM_LAG_MESSAGES, (double)reply_int(reply, 0), NULL, NULL, NULL);
+        metrics_set(membership->gateway->metrics, METER_STREAM_LAG_MESSAGES, (double)reply_int(reply, 0), NULL, NULL,
+                    NULL);
 }
 
 static void beat_answered(void *data, enum err err, const struct redis_reply *reply)
@@ -80,8 +81,7 @@ static void beat_answered(void *data, enum err err, const struct redis_reply *re
     membership->beat_ms = now;
     if (gap)
         sweep_resynchronise(&gateway->sweep, "no heartbeat for a while");
-    struct text length[] = {TEXT("XLEN"),
-                            key_server(key, gateway->line.prefix, text_of(membership->id), "stream")};
+    struct text length[] = {TEXT("XLEN"), key_server(key, gateway->line.prefix, text_of(membership->id), "stream")};
     if (line_command(&gateway->line, 2, length, stream_measured, membership) != OK)
         return;
     struct text args[] = {TEXT("ZRANGE"), key_global(key, gateway->line.prefix, "servers"), TEXT("0"), TEXT("-1"),

@@ -22,8 +22,8 @@ struct membership {
     struct gateway *gateway;
     char id[SERVER_ID_MAX + 1], boot[BOOT_LEN + 1], name[SERVER_NAME_SIZE];
     bool joined;             /* lock held, registered: connections are taken from now on */
-    bool asking;              /* a lock call is under way */
-    bool ending;              /* the id is another's: this process goes away */
+    bool asking;             /* a lock call is under way */
+    bool ending;             /* the id is another's: this process goes away */
     uint64_t started_ms;     /* monotonic */
     uint64_t beat_ms;        /* when the last heartbeat was confirmed */
     bool others;             /* another gateway's heartbeat was fresh when last seen */

@@ -28,7 +28,7 @@ struct place {
     uint32_t row;       /* index in the session's roster */
     uint32_t shown;     /* position last written, 0 none: never rises within an epoch */
     uint32_t first;     /* position at the beginning, for the progress */
-    uint32_t told_s; /* when a state was last written, in loop seconds */
+    uint32_t told_s;    /* when a state was last written, in loop seconds */
     uint32_t sent_s;    /* when something was last written, in loop seconds */
     uint32_t overdue_s; /* since when the ticket is behind the head without an entry; 0 = it is not */
     bool admitted : 1;  /* in the outbox: an entry is coming */

@@ -13,7 +13,7 @@
 #define PUSH_SLICE 32
 #define PUSH_NEAR 64       /* rows told at every change */
 #define PUSH_WHOLE_MS 1000 /* between two walks over everybody */
-#define PUSH_REFRESH_S 5     /* so old a frame is written anew when what it shows changed: after 10 s at most */
+#define PUSH_REFRESH_S 5   /* so old a frame is written anew when what it shows changed: after 10 s at most */
 #define HEARTBEAT_RING 64  /* > the longest HEARTBEAT_S */
 
 struct gateway;

@@ -32,7 +32,7 @@ static bool visible(struct text text)
 
 static const char *take_line(struct actors *actors, struct text line)
 {
-    struct text words[3], name = TEXT("admin"), token;
+    struct text words[3] = {{NULL, 0}}, name = TEXT("admin"), token;
     size_t count = split(line, words, 3);
     token = words[0];
     if (count >= 2) {

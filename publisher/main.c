@@ -35,7 +35,7 @@ static bool prepare(struct publisher *publisher, struct redis_url *url)
 
 static int run(struct publisher *publisher, const struct redis_url *url)
 {
-    uv_loop_t loop;
+    static uv_loop_t loop;
     CHECK(uv_loop_init(&loop) == 0);
     publisher->loop = &loop;
     if (publisher_start(publisher, url)) {

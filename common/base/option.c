@@ -20,7 +20,7 @@ struct reading {
 static void flag_name(char dst[FLAG_NAME_MAX], const char *name)
 {
     size_t i = 0;
-    for (; name[i] && i < FLAG_NAME_MAX - 1; i++)
+    for (; i < FLAG_NAME_MAX - 1 && name[i]; i++)
         dst[i] = name[i] == '_' ? '-' : (char)tolower((unsigned char)name[i]);
     dst[i] = '\0';
 }

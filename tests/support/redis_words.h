@@ -6,6 +6,8 @@
 
 /** WORDS ends with NULL; "#12" is the integer 12. Free with reply_words_free. */
 struct redis_reply *reply_words(const char *const *words);
+/** One reply as it comes over the wire. */
+struct redis_reply *reply_parse(const char *bytes, size_t len);
 void reply_words_free(struct redis_reply *reply);
 
 #endif

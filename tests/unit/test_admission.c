@@ -1,7 +1,7 @@
 #include "publisher/admission.h"
+#include "tests/support/redis_words.h"
 #include "tests/support/unit.h"
 
-#include <hiredis/hiredis.h>
 #include <stdio.h>
 
 #define PLACE_A "AAAAAAAAAAAAAAAAAAAAAA"
@@ -41,11 +41,7 @@ static const char *const good[FIELDS] = {
 
 static const struct redis_reply *parse(const char *bytes, void **raw)
 {
-    redisReader *reader = redisReaderCreate();
-    assert_int_equal(redisReaderFeed(reader, bytes, strlen(bytes)), REDIS_OK);
-    assert_int_equal(redisReaderGetReply(reader, raw), REDIS_OK);
-    assert_non_null(*raw);
-    redisReaderFree(reader);
+    *raw = reply_parse(bytes, strlen(bytes));
     return *raw;
 }
 
@@ -65,7 +61,7 @@ static void a_good_answer_is_taken_whole(void **state)
     void *raw;
     struct admission admission;
     admission_decode(OK, answer(FIELDS, FIELDS, NULL, &raw), &admission);
-    freeReplyObject(raw); /* it keeps nothing of the reply */
+    reply_words_free(raw); /* it keeps nothing of the reply */
     assert_int_equal(admission.outcome, LINE_OK);
     assert_int_equal(admission.rev.epoch, 1700000000000);
     assert_int_equal(admission.rev.rev, 7);
@@ -112,7 +108,7 @@ static void any_nonsense_is_refused_or_read_as_nothing(void **state)
             admission_decode(OK, answer(FIELDS, i, others[o], &raw), &admission);
             assert_true(admission.outcome == LINE_OK || admission.outcome == LINE_FAILED);
             admission_finish(&admission);
-            freeReplyObject(raw);
+            reply_words_free(raw);
         }
     }
     for (size_t count = 0; count < FIELDS; count++) {
@@ -120,7 +116,7 @@ static void any_nonsense_is_refused_or_read_as_nothing(void **state)
         struct admission admission;
         admission_decode(OK, answer(count, FIELDS, NULL, &raw), &admission);
         assert_int_equal(admission.outcome, LINE_FAILED);
-        freeReplyObject(raw);
+        reply_words_free(raw);
     }
 }
 
@@ -134,7 +130,7 @@ static void a_departure_that_cannot_be_read_asks_for_a_picture(void **state)
         admission_decode(OK, answer(FIELDS, 22, lists[i], &raw), &admission);
         assert_true(admission.departed_many);
         admission_finish(&admission);
-        freeReplyObject(raw);
+        reply_words_free(raw);
     }
 }
 
@@ -161,7 +157,7 @@ static void the_other_outcomes_are_told_apart(void **state)
             assert_int_equal(admission.fenced_ms, 1200);
             assert_string_equal(admission.owner, "p-2");
         }
-        freeReplyObject(raw);
+        reply_words_free(raw);
     }
     admission_decode(ERR_TIMEOUT, NULL, &admission);
     assert_int_equal(admission.outcome, LINE_FAILED);
