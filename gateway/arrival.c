@@ -182,6 +182,8 @@ static void arrival_answered(struct arrival *arrival, const struct line_place *a
     bool placed = answer->outcome == LINE_WAITING || answer->outcome == LINE_ADMITTED;
     if (session && session->known && answer->outcome == LINE_DELETED)
         session_deleted(session);
+    if (!session && placed)
+        arrival_park(arrival, answer->place, arrival->state == ARRIVAL_JOIN);
     if (!session || (!placed && answer->outcome != LINE_ENTERED)) {
         arrival_refuse(arrival, answer, session && session->known);
         return;

@@ -18,15 +18,13 @@ struct latencies {
 
 struct summary {
     size_t visitors, joined, admitted, left, closed, reconnects, frames, failed_connects;
-    /** A position error is a frame whose figures do not add up, or whose position rose or is above the visitor's own
-     * ticket number. What two visitors are shown is not compared: frames carry no moment, so each is right for its own.
-     */
+    /** A position error is a frame whose figures do not add up, or whose position rose or is above the own ticket
+     *  number. What two visitors are shown is not compared: frames carry no moment, each is right for its own. */
     size_t order_violations, duplicate_entries, position_errors;
     /** Another ticket after a reconnect; "expired" while connected; "superseded" without a reconnect. */
     size_t places_lost;
-    /** By code, or status-503 and the like where the answer had none. Refusals, not visitors: who is told to come back
-     * later
-     *  ("unavailable") or meets a 502, 503 or 504 without a code counts again each time. */
+    /** By code, or status-503 and the like where the answer had none. These are answers, not visitors: who is told to
+     *  come back later ("unavailable") or meets a 502, 503 or 504 without a code counts again each time. */
     struct {
         char code[40];
         size_t count;

@@ -167,8 +167,7 @@ static void take_entry(struct visitor *visitor, const json_t *data)
     visitor_end(visitor, VISITOR_ENTERED);
 }
 
-/* Nobody who listens and does not leave expires, and no other connection can have the place of one that made only one.
- */
+/* Nobody who listens and does not leave expires, and who made one connection only is not superseded by another. */
 static void take_end(struct visitor *visitor, const struct event *event, const json_t *data)
 {
     struct summary *summary = &visitor->crowd->summary;

@@ -6,7 +6,7 @@
  *                 └──(again)─┘ └───► CLOSED (closed, superseded)
  *
  *  Again, through the next target and after "retry": when the connection ends, on "unavailable", and on a 502, 503 or
- * 504 that is a load balancer's own. A leave is asked for again in the same way until a gateway takes it. */
+ *  504 of a load balancer's own. A leave is asked for again in the same way until a gateway takes it. */
 #ifndef ANTEROOM_LOAD_VISITOR_H
 #define ANTEROOM_LOAD_VISITOR_H
 
