@@ -1,4 +1,4 @@
-#include "common/redis/link.h"
+#include "common/redis/dial.h"
 
 #include "common/base/buf.h"
 #include "common/base/check.h"
@@ -8,52 +8,12 @@
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <sys/socket.h>
-#include <uv.h>
 
 #define KEEPALIVE_S 15
 #define USER_TIMEOUT_MS 15000
-#define READ_BYTES 65536
-#define PLAIN_BYTES 16384 /* the longest TLS record */
-
-/*   RESOLVING ──► CONNECTING ──► SECURING (rediss only) ──► OPEN
- *                 └─(next address)─┘                       any of them ──► FAILED ──► CLOSED   */
-enum link_state { LINK_RESOLVING, LINK_CONNECTING, LINK_SECURING, LINK_OPEN, LINK_FAILED, LINK_CLOSED };
-
-struct redis_link {
-    enum link_state state;
-    uv_loop_t *loop;
-    const struct redis_url *url;
-    const struct redis_link_hooks *hooks;
-    void *data;
-    void (*closed)(void *data);
-    unsigned held; /* handles and requests libuv still holds */
-
-    uv_getaddrinfo_t resolving;
-    bool is_resolving;
-    struct addrinfo *addresses, *address; /* all of them, and the one being tried */
-    uint32_t timeout_ms;
-    uv_timer_t attempt_timer;
-    uv_connect_t connecting;
-    union {
-        uv_handle_t handle;
-        uv_stream_t stream;
-        uv_tcp_t tcp;
-        uv_pipe_t pipe;
-    } socket;
-    bool has_socket;
-    char why[512];
-
-    struct redis_tls *tls;
-    uv_write_t write;
-    bool is_writing;
-    struct buf pending; /* being written, or about to be */
-    char from_wire[READ_BYTES], plain[PLAIN_BYTES];
-};
-
-static void try_address(struct redis_link *link);
 static enum err write_secure(struct redis_link *link);
 
-static void fail(struct redis_link *link, const char *why)
+void redis_link_fail(struct redis_link *link, const char *why)
 {
     if (link->state == LINK_FAILED || link->state == LINK_CLOSED)
         return;
@@ -61,7 +21,7 @@ static void fail(struct redis_link *link, const char *why)
     link->hooks->on_fail(link->data, why);
 }
 
-static void let_go(struct redis_link *link)
+void redis_link_let_go(struct redis_link *link)
 {
     CHECK(link->held > 0);
     if (--link->held > 0 || link->state != LINK_CLOSED)
@@ -83,9 +43,9 @@ static void on_written(uv_write_t *write, int status)
     if (link->state == LINK_CLOSED || link->state == LINK_FAILED)
         return;
     if (status < 0)
-        fail(link, uv_strerror(status));
+        redis_link_fail(link, uv_strerror(status));
     else if (link->tls && write_secure(link) != OK)
-        fail(link, "TLS: could not send");
+        redis_link_fail(link, "TLS: could not send");
     else if (redis_link_writable(link))
         link->hooks->on_drain(link->data);
 }
@@ -144,7 +104,7 @@ static void secure_step(struct redis_link *link)
     enum err err = redis_tls_handshake(link->tls, &done, why, sizeof why);
     enum err sent = write_secure(link); /* an alert too should reach the peer */
     if (err != OK || sent != OK) {
-        fail(link, err != OK ? why : "TLS: the handshake could not be sent");
+        redis_link_fail(link, err != OK ? why : "TLS: the handshake could not be sent");
     } else if (done) {
         link->state = LINK_OPEN;
         link->hooks->on_open(link->data);
@@ -154,7 +114,7 @@ static void secure_step(struct redis_link *link)
 static void read_secure(struct redis_link *link, const char *bytes, size_t len)
 {
     if (redis_tls_feed(link->tls, bytes, len) != OK) {
-        fail(link, "TLS: out of memory");
+        redis_link_fail(link, "TLS: out of memory");
         return;
     }
     if (link->state == LINK_SECURING)
@@ -163,7 +123,7 @@ static void read_secure(struct redis_link *link, const char *bytes, size_t len)
         size_t got;
         enum err err = redis_tls_read(link->tls, link->plain, sizeof link->plain, &got);
         if (err != OK)
-            fail(link, err == ERR_LOST ? "closed by the peer" : "TLS: broken session");
+            redis_link_fail(link, err == ERR_LOST ? "closed by the peer" : "TLS: broken session");
         else if (got == 0)
             break;
         else
@@ -171,7 +131,7 @@ static void read_secure(struct redis_link *link, const char *bytes, size_t len)
     }
     /* Reading may have made TLS answer (a key update). */
     if (link->state == LINK_OPEN && write_secure(link) != OK)
-        fail(link, "TLS: could not send");
+        redis_link_fail(link, "TLS: could not send");
 }
 
 static void on_room(uv_handle_t *handle, size_t wanted, uv_buf_t *buf)
@@ -187,42 +147,16 @@ static void on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *buf)
     if (link->state == LINK_CLOSED || link->state == LINK_FAILED || got == 0)
         return;
     if (got < 0)
-        fail(link, got == UV_EOF ? "closed by the peer" : uv_strerror((int)got));
+        redis_link_fail(link, got == UV_EOF ? "closed by the peer" : uv_strerror((int)got));
     else if (link->tls)
         read_secure(link, buf->base, (size_t)got);
     else
         link->hooks->on_bytes(link->data, buf->base, (size_t)got);
 }
 
-static void on_attempt_closed(uv_handle_t *handle)
-{
-    struct redis_link *link = handle->data;
-    link->has_socket = false;
-    if (link->state == LINK_CONNECTING && link->address) {
-        link->address = link->address->ai_next;
-        try_address(link);
-    }
-    let_go(link);
-}
-
 static void on_socket_closed(uv_handle_t *handle)
 {
-    let_go(handle->data);
-}
-
-static void give_address_up(struct redis_link *link, const char *why)
-{
-    char name[INET6_ADDRSTRLEN] = "";
-    if (link->address)
-        uv_ip_name(link->address->ai_addr, name, sizeof name);
-    snprintf(link->why, sizeof link->why, "connect to %s: %s", link->address ? name : link->url->path, why);
-    uv_timer_stop(&link->attempt_timer);
-    uv_close(&link->socket.handle, on_attempt_closed);
-}
-
-static void on_attempt_timeout(uv_timer_t *timer)
-{
-    give_address_up(timer->data, "no answer in time");
+    redis_link_let_go(handle->data);
 }
 
 static void tune_socket(struct redis_link *link)
@@ -238,101 +172,21 @@ static void tune_socket(struct redis_link *link)
         (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof timeout_ms);
 }
 
-static void start_session(struct redis_link *link)
+void redis_link_established(struct redis_link *link)
 {
     tune_socket(link);
     int result = uv_read_start(&link->socket.stream, on_room, on_read);
     if (result != 0) {
-        fail(link, uv_strerror(result));
+        redis_link_fail(link, uv_strerror(result));
     } else if (!link->url->tls) {
         link->state = LINK_OPEN;
         link->hooks->on_open(link->data);
     } else if (redis_tls_create(&link->tls, link->url->host, link->url->ca_file, link->why, sizeof link->why) != OK) {
-        fail(link, link->why);
+        redis_link_fail(link, link->why);
     } else {
         link->state = LINK_SECURING;
         secure_step(link);
     }
-}
-
-static void on_connect(uv_connect_t *connecting, int status)
-{
-    struct redis_link *link = connecting->data;
-    if (link->state != LINK_CONNECTING || uv_is_closing(&link->socket.handle))
-        return; /* given up: its close callback goes on */
-    if (status < 0 && link->address) {
-        give_address_up(link, uv_strerror(status));
-    } else if (status < 0) {
-        snprintf(link->why, sizeof link->why, "connect to %s: %s", link->url->path, uv_strerror(status));
-        fail(link, link->why);
-    } else {
-        uv_timer_stop(&link->attempt_timer);
-        start_session(link);
-    }
-}
-
-static void hold_socket(struct redis_link *link)
-{
-    link->socket.handle.data = link;
-    link->connecting.data = link;
-    link->has_socket = true;
-    link->held++;
-}
-
-static void try_address(struct redis_link *link)
-{
-    if (!link->address) {
-        fail(link, link->why);
-        return;
-    }
-    int result = uv_tcp_init(link->loop, &link->socket.tcp);
-    CHECK(result == 0); /* makes no socket yet */
-    hold_socket(link);
-    result = uv_tcp_connect(&link->connecting, &link->socket.tcp, link->address->ai_addr, on_connect);
-    if (result == 0)
-        result = uv_timer_start(&link->attempt_timer, on_attempt_timeout, link->timeout_ms, 0);
-    if (result != 0)
-        give_address_up(link, uv_strerror(result));
-}
-
-static void on_resolved(uv_getaddrinfo_t *resolving, int status, struct addrinfo *addresses)
-{
-    struct redis_link *link = resolving->data;
-    uint32_t count = 0;
-    link->is_resolving = false;
-    link->addresses = link->address = addresses;
-    if (link->state == LINK_RESOLVING && status < 0) {
-        snprintf(link->why, sizeof link->why, "resolve %s: %s", link->url->host, uv_strerror(status));
-        fail(link, link->why);
-    } else if (link->state == LINK_RESOLVING) {
-        link->state = LINK_CONNECTING;
-        for (struct addrinfo *each = addresses; each; each = each->ai_next)
-            count++;
-        link->timeout_ms = count ? link->timeout_ms / count + 1 : 0;
-        snprintf(link->why, sizeof link->why, "resolve %s: no address", link->url->host);
-        try_address(link);
-    }
-    let_go(link);
-}
-
-static enum err resolve(struct redis_link *link)
-{
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_protocol = IPPROTO_TCP};
-    link->resolving.data = link;
-    if (uv_getaddrinfo(link->loop, &link->resolving, on_resolved, link->url->host, link->url->port, &hints) != 0)
-        return ERR_IO;
-    link->is_resolving = true;
-    link->held++;
-    return OK;
-}
-
-static void connect_pipe(struct redis_link *link)
-{
-    int result = uv_pipe_init(link->loop, &link->socket.pipe, 0);
-    CHECK(result == 0);
-    hold_socket(link);
-    link->state = LINK_CONNECTING;
-    uv_pipe_connect(&link->connecting, &link->socket.pipe, link->url->path, on_connect);
 }
 
 enum err redis_link_open(struct redis_link **out, uv_loop_t *loop, const struct redis_url *url, uint32_t timeout_ms,
@@ -348,8 +202,8 @@ enum err redis_link_open(struct redis_link **out, uv_loop_t *loop, const struct 
     link->timeout_ms = timeout_ms;
     buf_init(&link->pending, SIZE_MAX / 4); /* the sender bounds what it sends */
     if (url->path[0]) {
-        connect_pipe(link);
-    } else if (resolve(link) != OK) {
+        redis_dial_pipe(link);
+    } else if (redis_dial(link) != OK) {
         free(link);
         return ERR_IO;
     }
