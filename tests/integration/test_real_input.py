@@ -110,7 +110,7 @@ def test_five_thousand_visitors_with_leavers_and_reconnects(admin, publisher, st
     gateways = [start_gateway(f"gw-{n}", trusted_proxies="127.0.0.0/8", join_limit_exempt="127.0.0.0/8") for n in (1, 2)]
     # The balancer gives each new connection, also a reconnect, to the next gateway in turn.
     proxy = balance(folder, gateways)
-    with Crowd(folder, proxy.url, session="s", visitors=VISITORS, rate=2000, leave_percent=15, reconnect_percent=15, timeout=180,
+    with Crowd(folder, proxy.url, session="s", visitors=VISITORS, rate=2000, leave_percent=18, reconnect_percent=18, timeout=180,
                source_addresses=20) as crowd:
         support.wait_until(lambda: crowd.goes_on() and int(client.hget("session:{s}:state", "tail") or 0) >= VISITORS * 0.9, timeout=90,
                            what="most to have joined")
