@@ -1,5 +1,6 @@
 #include "tests/load/visitor.h"
 
+#include "common/base/check.h"
 #include "common/base/clock.h"
 #include "common/base/entropy.h"
 #include "common/line/token.h"
@@ -95,7 +96,8 @@ static void take_id(struct visitor *visitor, struct text id)
     if (number == 0)
         return;
     free(visitor->ticket);
-    visitor->ticket = strndup(id.at, id.len);
+    visitor->ticket = malloc(id.len + 1);
+    CHECK(visitor->ticket && text_copy(visitor->ticket, id.len + 1, id) == OK);
     if (visitor->first_ticket && number != visitor->first_ticket)
         visitor->crowd->summary.places_lost++;
     visitor->first_ticket = visitor->ticket_number = number;
