@@ -115,7 +115,6 @@ bool session_take_picture(struct session *session, const struct line_picture *pi
     session->walk_front = UINT64_MAX; /* a walk under way counts anew */
     session->known = true;
     session->paused = text_is(picture->status, "paused");
-    session->closed = text_is(picture->status, "closed");
     session->many = text_is(picture->per_user, "many");
     if (text_copy(session->entry_url, sizeof session->entry_url, picture->entry_url) != OK ||
         text_copy(session->entry_method, sizeof session->entry_method, picture->entry_method) != OK)

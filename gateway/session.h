@@ -25,7 +25,7 @@ struct session {
     bool known;   /* positions hold a picture */
     bool syncing; /* a sync is under way */
     bool again;   /* and another is wanted when it is done */
-    bool paused, closed;
+    bool paused;
     bool many; /* perUser: each connection its own place */
     char entry_url[1024], entry_method[16];
     char closing[16]; /* why everybody up to closing_tail was let go, "" = nobody was */

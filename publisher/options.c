@@ -22,7 +22,7 @@ static const struct option_def defs[] = {
     {"LEASE_MS", OPTION_INT, FIELD(lease_ms), 500, 600000, "5000",
      "Milliseconds after which another publisher takes over the sessions of a dead one.", NULL, NULL},
     {"RESTORE_MS", OPTION_INT, FIELD(restore_ms), 0, 600000, "10000",
-     "Milliseconds of the restoration window after Redis lost data.", NULL, NULL},
+     "Milliseconds of the restoration window after Redis lost data; checked, but not used yet.", NULL, NULL},
 };
 
 /* clang-format off */

@@ -1,5 +1,6 @@
 """A unix-socket proxy in front of Redis that knows connections by their CLIENT SETNAME and can hold back what Redis answers."""
 
+import collections
 import pathlib
 import selectors
 import socket
@@ -14,6 +15,7 @@ class Proxy:
         self.url = f"unix://{self.path}"
         self.target = str(target)
         self._held = set()
+        self._asked = collections.Counter()
         self._lock = threading.Condition()
         self._server = socket.socket(socket.AF_UNIX)
         self._server.bind(str(self.path))
@@ -52,6 +54,8 @@ class Proxy:
                             seen += data
                             if b"SETNAME" in seen:
                                 name = seen.split(b"SETNAME", 1)[1].split(b"\r\n")[2].decode()
+                        with self._lock:
+                            self._asked[name] += data.count(b"\r\nHMGET\r\n")
                         redis.sendall(data)
                     else:
                         kept += data
@@ -72,6 +76,11 @@ class Proxy:
     def release(self, name):
         with self._lock:
             self._held.discard(name)
+
+    def questions(self, name):
+        """How often that connection has asked for (epoch, rev) of a session: its only HMGET, as scripts are EVALSHA."""
+        with self._lock:
+            return self._asked[name]
 
     def close(self):
         for sock in self._sockets:
