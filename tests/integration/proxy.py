@@ -1,10 +1,13 @@
 """A unix-socket proxy in front of Redis that knows connections by their CLIENT SETNAME and can hold back what Redis answers."""
 
 import collections
+import contextlib
 import pathlib
 import selectors
 import socket
 import threading
+
+import support
 
 
 class Proxy:
@@ -16,6 +19,8 @@ class Proxy:
         self.target = str(target)
         self._held = set()
         self._asked = collections.Counter()
+        self._ends = {}
+        self._armed = {}
         self._lock = threading.Condition()
         self._server = socket.socket(socket.AF_UNIX)
         self._server.bind(str(self.path))
@@ -55,8 +60,15 @@ class Proxy:
                             if b"SETNAME" in seen:
                                 name = seen.split(b"SETNAME", 1)[1].split(b"\r\n")[2].decode()
                         with self._lock:
-                            self._asked[name] += data.count(b"\r\nHMGET\r\n")
-                        redis.sendall(data)
+                            self._ends[name] = (client, redis)
+                            for word in (b"HMGET", b"EVALSHA"):
+                                count = data.count(b"\r\n" + word + b"\r\n")
+                                self._asked[name, word.decode()] += count
+                                if count and self._armed.get(name) == word.decode():
+                                    del self._armed[name]
+                                    self._held.add(name)
+                        with contextlib.suppress(OSError):
+                            redis.sendall(data)
                     else:
                         kept += data
                 with self._lock:
@@ -73,14 +85,28 @@ class Proxy:
         with self._lock:
             self._held.add(name)
 
+    def hold_from(self, name, command):
+        """Holds answers back from the next COMMAND on, and waits for it."""
+        with self._lock:
+            self._armed[name] = command
+        support.wait_until(lambda: name in self._held, what=f"{name} to send {command}")
+
     def release(self, name):
         with self._lock:
             self._held.discard(name)
 
-    def questions(self, name):
-        """How often that connection has asked for (epoch, rev) of a session: its only HMGET, as scripts are EVALSHA."""
+    def asked(self, name, command):
+        """How often that connection has sent COMMAND (HMGET: where is the line; EVALSHA: any script)."""
         with self._lock:
-            return self._asked[name]
+            return self._asked[name, command]
+
+    def cut(self, name):
+        """That connection breaks, with whatever answers were held back."""
+        with self._lock:
+            self._held.discard(name)
+            for end in self._ends.pop(name):
+                with contextlib.suppress(OSError):  # its owner may have given it up already
+                    end.shutdown(socket.SHUT_RDWR)
 
     def close(self):
         for sock in self._sockets:
