@@ -179,7 +179,7 @@ static void arrival_answered(struct arrival *arrival, const struct line_place *a
 {
     struct gateway *gateway = arrival->gateway;
     struct session *session = session_find(gateway, text_of(arrival->visitor.session));
-    bool placed = answer->outcome == LINE_WAITING || answer->outcome == LINE_ADMITTED;
+    bool placed = answer->outcome == LINE_WAITING || answer->outcome == LINE_ADMITTED || answer->outcome == LINE_LOBBY;
     if (session && session->known && answer->outcome == LINE_DELETED)
         session_deleted(session);
     if (!session && placed)

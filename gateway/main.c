@@ -7,6 +7,7 @@
 #include "gateway/gateway.h"
 #include "gateway/health.h"
 #include "gateway/identity.h"
+#include "gateway/info.h"
 #include "gateway/observe.h"
 #include "gateway/pages.h"
 #include "gateway/place.h"
@@ -37,6 +38,7 @@ static const struct route public_routes[] = {
     {"OPTIONS", "/api/queue/status", "preflight", 0, preflight_handle},
     {"POST", "/api/queue/leave", "leave", 0, leave_handle},
     {"OPTIONS", "/api/queue/leave", "preflight", 0, preflight_handle},
+    {"GET", "/api/queue/info", "info", ROUTE_OPEN, info_handle},
     {"GET", "/room/{session}", "room", 0, room_handle},
     {"GET", "/waitroom.js", "asset", 0, waitroom_handle},
     {"GET", "/room.css", "asset", 0, style_handle},

@@ -2,6 +2,7 @@
 
 #include "common/base/check.h"
 #include "common/base/clock.h"
+#include "common/base/entropy.h"
 #include "common/base/log.h"
 #include "gateway/gateway.h"
 #include "gateway/session.h"
@@ -33,6 +34,11 @@ struct text place_conn(const struct gateway *gateway, uint64_t conn, char dst[CO
     return (struct text){dst, (size_t)len};
 }
 
+static struct roster *roster_of(const struct place *place)
+{
+    return place_in_lobby(place) ? &place->session->lobby.roster : &place->session->roster;
+}
+
 struct place *place_add(struct gateway *gateway, struct session *session, const struct line_place *answer,
                         uint64_t conn, const char *user)
 {
@@ -48,17 +54,18 @@ struct place *place_add(struct gateway *gateway, struct session *session, const 
     list_init(&place->heartbeat);
     list_init(&place->unsure);
     place->session = session;
-    place->ticket = answer->ticket;
+    place->ticket = answer->outcome == LINE_LOBBY ? 0 : answer->ticket;
+    place->order = answer->order;
     place->epoch = answer->epoch;
     place->conn = conn;
     place->gen = answer->gen;
     place->admitted = answer->outcome == LINE_ADMITTED;
-    if (roster_add(&session->roster, place->ticket, place) != OK) {
+    if (roster_add(roster_of(place), place->ticket, place) != OK) {
         free(place);
         return NULL;
     }
     if (map_insert(&gateway->places, &place->node) != OK) {
-        roster_remove(&session->roster, place->row);
+        roster_remove(roster_of(place), place->row);
         free(place);
         return NULL;
     }
@@ -67,13 +74,41 @@ struct place *place_add(struct gateway *gateway, struct session *session, const 
     return place;
 }
 
+/* From the lobby into the line, or back after data was lost. Without memory for its row the stream ends, and the client
+ * comes back. */
+static void place_move(struct place *place, uint64_t ticket)
+{
+    struct session *session = place->session;
+    uint64_t before = place->ticket;
+    roster_remove(roster_of(place), place->row);
+    place->ticket = ticket;
+    place->shown = place->first = 0;
+    place->renew = true;
+    if (roster_add(roster_of(place), ticket, place) == OK) {
+        push_session(&session->gateway->push, session);
+        return;
+    }
+    place->ticket = before;
+    CHECK(roster_add(roster_of(place), before, place) == OK); /* the row just given back */
+    place_end_retry(place, 1000 + entropy_below(4000));
+}
+
+void place_draw(struct place *place, uint64_t ticket)
+{
+    if (place_in_lobby(place) && ticket > 0)
+        place_move(place, ticket);
+}
+
 void place_update(struct gateway *gateway, struct place *place, const struct line_place *answer)
 {
     (void)gateway;
     place->gen = answer->gen;
     place->epoch = answer->epoch;
+    place->order = answer->order;
     place->admitted = answer->outcome == LINE_ADMITTED;
-    if (answer->ticket != place->ticket) { /* rows are found by index, so the order may be mended in place */
+    if (place_in_lobby(place) != (answer->outcome == LINE_LOBBY)) {
+        place_move(place, answer->ticket);
+    } else if (answer->ticket != place->ticket) { /* rows are found by index, so the order may be mended in place */
         place->ticket = answer->ticket;
         place->session->roster.rows[place->row].ticket = answer->ticket;
         place->session->roster.sorted = false;
@@ -85,7 +120,7 @@ void place_forget(struct place *place)
 {
     struct session *session = place->session;
     map_remove(&session->gateway->places, &place->node);
-    roster_remove(&session->roster, place->row);
+    roster_remove(roster_of(place), place->row);
     list_remove(&place->heartbeat);
     list_remove(&place->unsure);
     metric_add(session->connections, -1);
@@ -94,7 +129,7 @@ void place_forget(struct place *place)
 
 enum err place_ticket(const struct place *place, char *dst, size_t size)
 {
-    struct ticket ticket = {.epoch = place->epoch, .number = place->ticket, .gen = place->gen};
+    struct ticket ticket = {.epoch = place->epoch, .number = place->ticket, .order = place->order, .gen = place->gen};
     memcpy(ticket.session, place->session->id, sizeof ticket.session);
     memcpy(ticket.place, place->id, PLACE_ID_LEN);
     snprintf(ticket.user, sizeof ticket.user, "%s", place->user);

@@ -22,11 +22,14 @@ struct place {
     struct list unsure;    /* in sweep's list: does Redis still say that it is here? */
     struct http_stream *stream;
     struct session *session;
-    uint64_t ticket, epoch;
+    uint64_t ticket, epoch; /* ticket 0: in the lobby, in ORDER there (0 in a lottery) */
+    uint64_t order;
     uint64_t conn; /* the n of "<boot>:<n>" */
     uint32_t gen;
-    uint32_t row;       /* index in the session's roster */
-    uint32_t shown;     /* position last written, 0 none: never rises within an epoch */
+    uint32_t row; /* index in the session's roster, or in its lobby's */
+    uint32_t
+        shown; /* position last written, 0 none: never rises within an epoch; in the lobby the version of its frame */
+    uint32_t noticed;   /* the session's notice that was written */
     uint32_t first;     /* position at the beginning, for the progress */
     uint32_t told_s;    /* when a state was last written, in loop seconds */
     uint32_t sent_s;    /* when something was last written, in loop seconds */
@@ -35,6 +38,7 @@ struct place {
     bool asked : 1;     /* a lookup is under way */
     bool dirty : 1;     /* a state frame was put off as the socket was full */
     bool paused_shown : 1;
+    bool renew : 1; /* the next frame brings a new resume ticket as its id */
     char id[PLACE_ID_LEN];
     char user[]; /* terminated, "" where the place is the user */
 };
@@ -57,6 +61,12 @@ struct place *place_add(struct gateway *gateway, struct session *session, const 
                         uint64_t conn, const char *user);
 /** The place got a new ticket number or generation (taken back after a freeze). */
 void place_update(struct gateway *gateway, struct place *place, const struct line_place *answer);
+/** The draw gave PLACE its ticket: out of the lobby, into the line. Its next frame brings the new resume ticket. */
+void place_draw(struct place *place, uint64_t ticket);
+static inline bool place_in_lobby(const struct place *place)
+{
+    return place->ticket == 0;
+}
 /** DATA of the stream is the place. A lost connection parks the place. */
 extern const struct http_stream_owner place_stream_owner;
 

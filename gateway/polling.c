@@ -24,6 +24,33 @@ static uint32_t poll_after_s(uint64_t position)
     return seconds < POLL_FAR_S ? (uint32_t)seconds : POLL_FAR_S;
 }
 
+/* In the lobby the next poll may well be far off, but keeps the place alive, and is not all at the same moment. */
+static uint32_t poll_lobby_s(const struct line_place *answer)
+{
+    uint64_t seconds = POLL_NEAR_S + answer->waiting / POLL_PLACES_A_SECOND;
+    return seconds < POLL_FAR_S ? (uint32_t)seconds : POLL_FAR_S;
+}
+
+static uint32_t poll_answer_s(const struct line_place *answer)
+{
+    return answer->outcome == LINE_LOBBY ? poll_lobby_s(answer) : poll_after_s(answer->position);
+}
+
+static enum err write_lobby(struct buf *out, const struct session *session, const struct line_place *answer)
+{
+    char instant[CLOCK_RFC3339_SIZE];
+    enum err err = buf_format(out, ",\"status\":\"LOBBY\",\"waiting\":%" PRIu64 ",\"pollAfterSeconds\":%u",
+                              answer->waiting, poll_lobby_s(answer));
+    clock_rfc3339(instant, answer->starts_at_ms);
+    if (err == OK && answer->starts_at_ms)
+        err = buf_format(out, ",\"startsAt\":\"%s\"", instant);
+    if (err == OK && session && session->known)
+        err = buf_format(out, ",\"order\":\"%s\"", session->lobby.order);
+    if (err == OK && session && session->known && strcmp(session->lobby.order, "lottery") == 0)
+        err = buf_format(out, ",\"seedHash\":\"%s\"", session->lobby.seed_hash);
+    return err;
+}
+
 /* The answer to join and status. TICKET and SESSION need no escapes by their alphabets, the entry URL by its check. */
 static enum err write_answer(struct buf *out, const char *session_id, const struct session *session,
                              const struct line_place *answer, const char *ticket)
@@ -57,6 +84,8 @@ static enum err write_answer(struct buf *out, const char *session_id, const stru
         if (err == OK)
             err = eta < 0 ? buf_text(out, TEXT(",\"etaSeconds\":null"))
                           : buf_format(out, ",\"etaSeconds\":%" PRId64, eta);
+    } else if (answer->outcome == LINE_LOBBY) {
+        err = write_lobby(out, session, answer);
     } else {
         err = buf_text(out, TEXT(",\"status\":\"NOT_WAITING\",\"position\":-1"));
     }
@@ -70,8 +99,8 @@ static void answer_json(struct gateway *gateway, struct http_request *request, c
     size_t len = 0;
     struct buf body;
     buf_init(&body, 8192);
-    if (answer->outcome == LINE_WAITING || answer->outcome == LINE_ADMITTED)
-        len = (size_t)snprintf(headers, sizeof headers, "Retry-After: %u\r\n", poll_after_s(answer->position));
+    if (answer->outcome == LINE_WAITING || answer->outcome == LINE_ADMITTED || answer->outcome == LINE_LOBBY)
+        len = (size_t)snprintf(headers, sizeof headers, "Retry-After: %u\r\n", poll_answer_s(answer));
     if (ticket[0])
         visitor_cookie(gateway, session_id, ticket, headers + len, sizeof headers - len);
     if (write_answer(&body, session_id, session, answer, ticket) != OK)
@@ -87,7 +116,8 @@ static void answer_json(struct gateway *gateway, struct http_request *request, c
 
 static bool answer_join(struct arrival *arrival, struct session *session, const struct line_place *answer)
 {
-    struct ticket ticket = {.epoch = answer->epoch, .number = answer->ticket, .gen = answer->gen};
+    struct ticket ticket = {
+        .epoch = answer->epoch, .number = answer->ticket, .order = answer->order, .gen = answer->gen};
     char token[TOKEN_MAX] = "";
     if (answer->outcome != LINE_ENTERED) {
         memcpy(ticket.session, session->id, sizeof ticket.session);
@@ -138,7 +168,7 @@ static void status_answered(void *data, enum err err, const struct redis_reply *
     struct line_place answer;
     line_place_decode(err, reply, &answer);
     bool told = answer.outcome == LINE_WAITING || answer.outcome == LINE_ADMITTED || answer.outcome == LINE_ENTERED ||
-                answer.outcome == LINE_GONE || answer.outcome == LINE_DELETED;
+                answer.outcome == LINE_LOBBY || answer.outcome == LINE_GONE || answer.outcome == LINE_DELETED;
     if (status->request && told)
         answer_json(status->gateway, status->request, status->session, session, &answer, "");
     else if (status->request)

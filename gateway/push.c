@@ -60,6 +60,16 @@ void push_session(struct push *push, struct session *session)
 
 /* ---- one frame ---- */
 
+/* The place got its ticket by a draw: the resume ticket that says so. */
+static bool renew_id(struct place *place, struct sse *sse)
+{
+    char ticket[TOKEN_MAX];
+    if (place_ticket(place, ticket, sizeof ticket) != OK)
+        return false;
+    sse_id(sse, text_of(ticket), false);
+    return true;
+}
+
 /* Writes PLACE's state if it differs from what it was shown. True when something was sent. */
 static bool push_place(struct push *push, struct place *place, uint64_t position)
 {
@@ -69,20 +79,27 @@ static bool push_place(struct push *push, struct place *place, uint64_t position
         return false;
     if (place->shown && position > place->shown)
         position = place->shown;
+    bool noticed = place->noticed == session->notice_seq;
     bool stale = place->told_s <= session->changed_s && push->now_s - place->told_s >= PUSH_REFRESH_S;
-    if (position == place->shown && place->paused_shown == session->paused && !stale)
+    if (position == place->shown && place->paused_shown == session->paused && !stale && noticed && !place->renew)
         return false;
     if (place->first == 0)
         place->first = (uint32_t)position;
     struct sse_state state = {session->name, session->paused, position, session->positions.waiting,
                               place->first,  session->rate};
     sse_start(&sse);
+    if (place->renew && !renew_id(place, &sse))
+        return false;
+    if (!noticed)
+        session_notice(session, place->noticed == 0, &sse);
     sse_waiting_state(&sse, &state);
     switch (http_stream_send(place->stream, sse_payload(&sse), sse.len)) {
     case HTTP_SENT:
     case HTTP_QUEUED:
         place->shown = (uint32_t)position;
         place->paused_shown = session->paused;
+        place->noticed = session->notice_seq;
+        place->renew = false;
         place->told_s = place->sent_s = push->now_s;
         metric_add(push->gateway->meters.frames_state, 1);
         return true;
@@ -100,6 +117,10 @@ void push_one(struct push *push, struct place *place)
 {
     if (!place->dirty)
         return;
+    if (place_in_lobby(place)) {
+        lobby_push_one(push, place);
+        return;
+    }
     place->dirty = false;
     push_place(push, place, positions_of(&place->session->positions, place->ticket));
 }
@@ -175,8 +196,10 @@ static void session_slice(struct push *push, struct session *session)
         walk_begin(session, now_ms);
     if (session->pushing && sent < PUSH_SLICE)
         walk_on(push, session, PUSH_SLICE - sent);
+    if (sent < PUSH_SLICE)
+        lobby_slice(push, session, PUSH_SLICE - sent);
     list_remove(&session->push_link);
-    if (session->pushing)
+    if (session->pushing || session->lobby.walking)
         list_append(&push->work, &session->push_link);
     else if (session->push_wanted) {
         uint64_t passed = now_ms - session->pushed_ms;
@@ -235,6 +258,8 @@ static void refresh_all(struct push *push)
     MAP_EACH(&push->gateway->sessions, node, next, cursor)
     {
         struct session *session = CONTAINER_OF(node, struct session, node);
+        if (lobby_due(session, push->now_s))
+            lobby_tell(session);
         if (session->refresh_s == 0 || session->refresh_s > push->now_s)
             continue;
         session->refresh_s = 0;

@@ -1,9 +1,11 @@
 #include "gateway/session.h"
 
+#include "common/base/buf.h"
 #include "common/base/check.h"
 #include "common/base/log.h"
 #include "gateway/gateway.h"
 #include "gateway/place.h"
+#include "gateway/sse.h"
 
 #include <stdlib.h>
 
@@ -22,6 +24,9 @@ static void session_free(struct session *session)
     push_cancel(session);
     positions_finish(&session->positions);
     roster_finish(&session->roster);
+    roster_finish(&session->lobby.roster);
+    free(session->notice);
+    free(session->info);
     free(session);
 }
 
@@ -51,7 +56,8 @@ static void forget_a_deleted_one(struct gateway *gateway)
     MAP_EACH(&gateway->sessions, node, next, cursor)
     {
         struct session *session = CONTAINER_OF(node, struct session, node);
-        if (session->known || session->roster.len > 0 || session->syncing || session->peeking)
+        if (session->known || session->roster.len > 0 || session->lobby.roster.len > 0 || session->syncing ||
+            session->peeking)
             continue;
         map_remove(&gateway->sessions, node);
         metrics_drop(gateway->metrics, session->id);
@@ -75,6 +81,7 @@ struct session *session_get(struct gateway *gateway, struct text id)
     session->name = text_of(session->id);
     positions_init(&session->positions);
     roster_init(&session->roster, row_moved);
+    roster_init(&session->lobby.roster, row_moved);
     list_init(&session->push_link);
     session->connections = metrics_series(gateway->metrics, METER_CONNECTIONS, session->id, NULL, NULL);
     if (map_insert(&gateway->sessions, &session->node) != OK) {
@@ -82,6 +89,33 @@ struct session *session_get(struct gateway *gateway, struct text id)
         return NULL;
     }
     return session;
+}
+
+/* ---- the operator's word ---- */
+
+static void take_notice(struct session *session, struct text text, int64_t at_ms)
+{
+    struct buf json;
+    if (at_ms <= session->notice_at_ms)
+        return;
+    buf_init(&json, 2 * NOTICE_TEXT_MAX + 1);
+    if (text.len <= NOTICE_TEXT_MAX && buf_json(&json, text) == OK && buf_append(&json, "", 1) == OK) {
+        free(session->notice);
+        session->notice = json.data; /* taken over */
+        session->notice_at_ms = at_ms;
+        session->notice_seq++;
+        lobby_tell(session);
+        push_session(&session->gateway->push, session);
+        return;
+    }
+    buf_finish(&json);
+    log_event(LOG_ERROR, "notice-refused", LOG_T("session", session->name));
+}
+
+void session_notice(const struct session *session, bool newcomer, struct sse *sse)
+{
+    if (session->notice && (session->notice[0] || !newcomer))
+        sse_notice(sse, session->name, text_of(session->notice), session->notice_at_ms);
 }
 
 struct line_known session_known(const struct session *session)
@@ -109,12 +143,18 @@ bool session_take_picture(struct session *session, const struct line_picture *pi
         log_event(LOG_ERROR, "picture-refused", LOG_T("session", session->name), LOG_S("reason", err_text(err)));
         return false;
     }
-    if (session->epoch_seen != picture->epoch)
+    if (session->epoch_seen != picture->epoch) {
         session->closing[0] = '\0'; /* who was let go then is not who waits now */
+        session->notice_at_ms = 0;
+        free(session->notice);
+        session->notice = NULL;
+    }
     session->epoch_seen = picture->epoch;
     session->walk_front = UINT64_MAX; /* a walk under way counts anew */
     session->known = true;
     session->paused = text_is(picture->status, "paused");
+    lobby_take_picture(session, picture);
+    take_notice(session, picture->notice, picture->notice_at_ms);
     session->many = text_is(picture->per_user, "many");
     if (text_copy(session->entry_url, sizeof session->entry_url, picture->entry_url) != OK ||
         text_copy(session->entry_method, sizeof session->entry_method, picture->entry_method) != OK)
@@ -176,6 +216,10 @@ void session_close_all(struct session *session, struct text reason, uint64_t tai
         else
             sweep_look_up(&session->gateway->sweep, row->place);
     }
+    session->lobby.unsure = true;
+    if (tail == UINT64_MAX ||
+        session->lobby.waiting == 0) /* else the next sweep, as the chunks of a long lobby follow */
+        lobby_sweep(session);
 }
 
 struct text session_closing(const struct session *session, uint64_t ticket)
@@ -190,6 +234,7 @@ static void take_waiting_state(struct session *session, const struct message *me
         (message->epoch < positions->epoch || (message->epoch == positions->epoch && message->rev <= positions->rev)))
         return;
     session->rate = message->rate;
+    lobby_take_state(session, message->lobby, message->phase);
     session->paused = text_is(message->status, "paused");
     bool next = session->known && message->epoch == positions->epoch && message->rev == positions->rev + 1 &&
                 !text_is(message->departed, "*");
@@ -199,6 +244,17 @@ static void take_waiting_state(struct session *session, const struct message *me
         return;
     }
     push_session(&session->gateway->push, session);
+}
+
+static void take_drawn(struct session *session, const struct message *message)
+{
+    struct text rest = message->places, id;
+    uint64_t ticket;
+    while (drawn_next(&rest, &id, &ticket)) {
+        struct place *place = place_find(session->gateway, id);
+        if (place && place->session == session && place->epoch == message->epoch)
+            place_draw(place, ticket);
+    }
 }
 
 void session_message(struct session *session, const struct message *message)
@@ -223,7 +279,12 @@ void session_message(struct session *session, const struct message *message)
         else if (!message->place.at)
             session_close_all(session, message->reason, message->tail);
         break;
+    case MESSAGE_DRAWN:
+        take_drawn(session, message);
+        break;
     case MESSAGE_NOTICE:
+        take_notice(session, message->text, message->at_ms);
+        break;
     case MESSAGE_UNKNOWN:
         break;
     }

@@ -6,14 +6,17 @@
 #include "common/base/map.h"
 #include "common/line/line.h"
 #include "common/line/message.h"
+#include "gateway/lobby.h"
 #include "gateway/positions.h"
 #include "gateway/roster.h"
 
 #include <stdbool.h>
 
 #define SESSIONS_MAX 10000
+#define NOTICE_TEXT_MAX 1000 /* bytes */
 
 struct gateway;
+struct sse;
 
 struct session {
     struct map_node node; /* in gateway.sessions */
@@ -21,7 +24,8 @@ struct session {
     char id[SESSION_ID_MAX + 1];
     struct text name; /* of id */
     struct positions positions;
-    struct roster roster;
+    struct roster roster; /* of places with a ticket */
+    struct lobby lobby;
     bool known;   /* positions hold a picture */
     bool syncing; /* a sync is under way */
     bool again;   /* and another is wanted when it is done */
@@ -31,6 +35,9 @@ struct session {
     char closing[16]; /* why everybody up to closing_tail was let go, "" = nobody was */
     uint64_t closing_tail, epoch_seen;
     double rate;
+    char *notice; /* the operator's word as JSON text, "" where it was taken back; NULL: there never was one */
+    int64_t notice_at_ms;
+    uint32_t notice_seq; /* counts notices; a place's `noticed` is the one it was told */
     /* push */
     bool pushing;        /* a walk over everybody is under way */
     bool push_wanted;    /* and another one after it */
@@ -46,6 +53,8 @@ struct session {
     double audit_credit;   /* lookups it may make here */
     bool peeking;          /* a question about (epoch, rev) is under way, asked when we knew: */
     uint64_t peek_epoch, peek_rev;
+    char *info; /* what /api/queue/info last said, but for the time; NULL */
+    uint64_t info_ms;
     struct metric_series *connections;
 };
 
@@ -54,6 +63,8 @@ void sessions_finish(struct gateway *gateway);
 struct session *session_find(struct gateway *gateway, struct text id);
 /** Found or made. NULL without memory or past SESSIONS_MAX. Only for ids that Redis knows. */
 struct session *session_get(struct gateway *gateway, struct text id);
+/** Writes the notice as an event; one that was taken back only for who may have heard it (not NEWCOMER). */
+void session_notice(const struct session *session, bool newcomer, struct sse *sse);
 /** What scripts are told we know; zeros where SESSION is NULL. */
 struct line_known session_known(const struct session *session);
 /** Takes a picture into the session (answer of sync). True when it was news. */

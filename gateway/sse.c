@@ -98,6 +98,36 @@ void sse_waiting_state(struct sse *sse, const struct sse_state *state)
     PUT(sse, "}\n\n");
 }
 
+void sse_lobby(struct sse *sse, const struct sse_lobby *lobby)
+{
+    PUT(sse, "event: lobby\ndata: {\"sessionId\":\"");
+    put_text(sse, lobby->session);
+    if (lobby->starts_at_ms) {
+        PUT(sse, "\",\"startsAt\":\"");
+        put_instant(sse, lobby->starts_at_ms);
+    }
+    PUT(sse, "\",\"waiting\":");
+    put_number(sse, lobby->waiting);
+    PUT(sse, ",\"order\":\"");
+    put_text(sse, lobby->order);
+    if (lobby->seed_hash.len) {
+        PUT(sse, "\",\"seedHash\":\"");
+        put_text(sse, lobby->seed_hash);
+    }
+    PUT(sse, "\"}\n\n");
+}
+
+void sse_notice(struct sse *sse, struct text session, struct text message, int64_t at_ms)
+{
+    PUT(sse, "event: notice\ndata: {\"sessionId\":\"");
+    put_text(sse, session);
+    PUT(sse, "\",\"message\":\"");
+    put_text(sse, message);
+    PUT(sse, "\",\"at\":\"");
+    put_instant(sse, at_ms);
+    PUT(sse, "\"}\n\n");
+}
+
 void sse_entry(struct sse *sse, const struct sse_entry *entry)
 {
     PUT(sse, "event: entry\ndata: {\"sessionId\":\"");

@@ -36,6 +36,17 @@ struct sse_state {
 };
 void sse_waiting_state(struct sse *sse, const struct sse_state *state);
 
+/** Waiting for the draw. SEED_HASH "" and STARTS_AT_MS 0 are left out. */
+struct sse_lobby {
+    struct text session, order, seed_hash;
+    int64_t starts_at_ms;
+    uint64_t waiting;
+};
+void sse_lobby(struct sse *sse, const struct sse_lobby *lobby);
+
+/** The operator's word. MESSAGE is JSON text already, without its quotes. */
+void sse_notice(struct sse *sse, struct text session, struct text message, int64_t at_ms);
+
 struct sse_entry {
     struct text session, token, entry_url, entry_method;
     int64_t admitted_ms, expires_s;

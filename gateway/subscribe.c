@@ -53,7 +53,8 @@ static bool answer_entered(struct arrival *arrival, struct session *session, con
     return true;
 }
 
-static void first_frame(struct sse *sse, struct place *place, const struct line_place *answer, const char *ticket)
+static void first_frame(struct sse *sse, struct place *place, const struct line_place *answer, const char *ticket,
+                        bool newcomer)
 {
     struct session *session = place->session;
     sse_start(sse);
@@ -61,6 +62,13 @@ static void first_frame(struct sse *sse, struct place *place, const struct line_
     sse_id(sse, text_of(ticket), false);
     if (answer->outcome == LINE_ADMITTED) {
         sse_comment(sse);
+        return;
+    }
+    session_notice(session, newcomer, sse);
+    place->noticed = session->notice_seq;
+    if (answer->outcome == LINE_LOBBY) {
+        place->shown = session->lobby.version;
+        lobby_frame(sse, session, answer->waiting);
         return;
     }
     bool paused = answer->status.len ? text_is(answer->status, "paused") : session->paused;
@@ -85,7 +93,7 @@ static bool answer_stream(struct arrival *arrival, struct session *session, cons
         refuse(gateway, arrival->request, REFUSAL_UNAVAILABLE, NULL, 0);
         return false;
     }
-    first_frame(&sse, place, answer, ticket);
+    first_frame(&sse, place, answer, ticket, !arrival->visitor.has_ticket);
     CHECK(!sse.broken);
     place->stream =
         http_stream_open(arrival->request, "text/event-stream", stream_headers(gateway, session->id, ticket, headers),
@@ -94,7 +102,8 @@ static bool answer_stream(struct arrival *arrival, struct session *session, cons
         place_forget(place);
         return false;
     }
-    metric_add(gateway->meters.frames_state, 1);
+    metrics_add(gateway->metrics, METER_FRAMES, 1, answer->outcome == LINE_LOBBY ? "lobby" : "waiting-state", NULL,
+                NULL);
     struct unclaimed_entry *entry = unclaimed_take(&gateway->unclaimed, answer->place);
     if (entry)
         place_end_entry(place, (struct text){entry->token, entry->token_len}, entry->admitted_ms,

@@ -30,7 +30,7 @@ static void lookup_decide(struct place *place, const struct line_place *answer)
     if (outcome == LINE_ENTERED) {
         metric_add(gateway->meters.entries_swept, 1);
         place_end_entry(place, answer->token, 0, "sweep");
-    } else if (outcome == LINE_WAITING || outcome == LINE_ADMITTED) {
+    } else if (outcome == LINE_WAITING || outcome == LINE_ADMITTED || outcome == LINE_LOBBY) {
         place_update(gateway, place, answer);
     } else if (outcome == LINE_MOVED) {
         place_end_superseded(place);
@@ -175,13 +175,16 @@ static void check_overdue(struct sweep *sweep, struct session *session)
 /* A slow round over all open connections, and at once those whose ticket departed: nothing stays wrong for ever. */
 static void audit(struct sweep *sweep, struct session *session)
 {
-    size_t len = session->roster.len;
-    session->audit_credit += sweep->audit * (double)roster_count(&session->roster) / (double)sweep->gateway->places.len;
+    size_t line = session->roster.len, len = line + session->lobby.roster.len;
+    session->audit_credit += sweep->audit *
+                             (double)(roster_count(&session->roster) + roster_count(&session->lobby.roster)) /
+                             (double)sweep->gateway->places.len;
     for (size_t n = 0; n < len && session->audit_credit >= 1; n++) {
-        struct roster_row *row = &session->roster.rows[session->audited++ % len];
-        if (!row->place)
+        size_t at = session->audited++ % len;
+        struct place *place = at < line ? session->roster.rows[at].place : session->lobby.roster.rows[at - line].place;
+        if (!place)
             continue;
-        sweep_look_up(sweep, row->place);
+        sweep_look_up(sweep, place);
         session->audit_credit -= 1;
     }
     for (size_t i = 0; i < session->roster.len; i++)
@@ -191,11 +194,14 @@ static void audit(struct sweep *sweep, struct session *session)
 
 static void sweep_session(struct sweep *sweep, struct session *session)
 {
-    if (roster_count(&session->roster) == 0)
+    size_t in_line = roster_count(&session->roster), in_lobby = roster_count(&session->lobby.roster);
+    if (in_line + in_lobby == 0)
         return;
     peek(sweep, session);
-    check_overdue(sweep, session);
+    if (in_line > 0)
+        check_overdue(sweep, session);
     audit(sweep, session);
+    lobby_sweep(session);
 }
 
 void sweep_resynchronise(struct sweep *sweep, const char *why)
@@ -207,6 +213,7 @@ void sweep_resynchronise(struct sweep *sweep, const char *why)
         for (size_t i = 0; i < session->roster.len; i++)
             if (session->roster.rows[i].place)
                 sweep_look_up(sweep, session->roster.rows[i].place);
+        lobby_look_up_all(session);
     }
     if (sweep->gateway->places.len > 0)
         log_event(LOG_INFO, "resynchronise", LOG_S("reason", why), LOG_I("places", sweep->gateway->places.len));

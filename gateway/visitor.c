@@ -50,6 +50,9 @@ size_t visitor_headers(void *context, const struct http_request *request, char *
 {
     const struct gateway *gateway = context;
     struct text origin = http_request_header(request, "Origin");
+    const struct route *route = http_request_route(request);
+    if (route && route->flags & ROUTE_OPEN)
+        return (size_t)snprintf(dst, size, "Vary: Origin\r\nAccess-Control-Allow-Origin: *\r\n");
     bool allowed = origin.at && judge(gateway, request) == ORIGIN_ALLOWED;
     int len = allowed
                   ? snprintf(dst, size,

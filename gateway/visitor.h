@@ -17,6 +17,9 @@ struct visitor {
     struct ticket ticket;
 };
 
+/** A route's flag: any page may read its answer, and no origin is asked for. */
+enum { ROUTE_OPEN = 1 };
+
 /** Bits of what an endpoint needs. */
 enum visitor_needs {
     VISITOR_SESSION = 1, /* sessionId= is required */

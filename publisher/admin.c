@@ -5,6 +5,7 @@
 #include "common/http/request.h"
 #include "publisher/admin_answer.h"
 #include "publisher/admin_change.h"
+#include "publisher/admin_load.h"
 #include "publisher/admin_place.h"
 #include "publisher/admin_server.h"
 #include "publisher/admin_session.h"
@@ -28,8 +29,10 @@ static const struct route routes[] = {
     {"POST", "/admin/sessions/{session}/resume", "resume", ROUTE_CHANGE, change_resume},
     {"POST", "/admin/sessions/{session}/close", "close", ROUTE_CHANGE, change_close},
     {"POST", "/admin/sessions/{session}/clear", "clear", ROUTE_CHANGE, change_clear},
+    {"POST", "/admin/sessions/{session}/announce", "announce", ROUTE_CHANGE, change_announce},
     {"GET", "/admin/sessions/{session}/places/{place}", "place", 0, place_show},
     {"DELETE", "/admin/sessions/{session}/places/{place}", "place", ROUTE_CHANGE, place_evict},
+    {"PUT", "/admin/load", "load", ROUTE_CHANGE, load_put},
     {"GET", "/admin/servers", "servers", 0, servers_list},
     {"DELETE", "/admin/servers/{server}", "server", ROUTE_CHANGE, server_remove},
 };

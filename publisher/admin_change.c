@@ -10,7 +10,8 @@
 
 #include <stdlib.h>
 
-/* The fields of BODY into CHANGE, and its JSON kept for the log. False: answered. */
+/* BODY into CHANGE, and where it is the WHOLE session its fields; a patch is checked when it is merged. False:
+ * answered. */
 static bool take_fields(struct http_request *request, struct change *change, json_t *body, bool whole)
 {
     json_t *errors = json_array();
@@ -18,7 +19,7 @@ static bool take_fields(struct http_request *request, struct change *change, jso
     if (foreign)
         json_array_append_new(errors,
                               json_pack("{s:s, s:s}", "field", foreign, "detail", "is not the session of the path"));
-    enum err err = errors ? config_check(body, whole, &change->config, errors) : ERR_NOMEM;
+    enum err err = !errors ? ERR_NOMEM : whole ? config_check(body, whole, &change->config, errors) : OK;
     if (err == ERR_NOMEM)
         admin_unavailable(request, err);
     else if (err != OK || foreign)
@@ -71,6 +72,41 @@ void change_put(struct http_request *request, void *context)
 void change_patch(struct http_request *request, void *context)
 {
     change_with_body(request, context, CHANGE_PATCH, false);
+}
+
+/* The text of a notice, or why it is none. */
+static const char *notice_check(const json_t *body, struct config_change *notice)
+{
+    const json_t *message = json_object_get(body, "message");
+    const char *text = json_string_value(message);
+    if (!text || json_object_size(body) != 1)
+        return "the body is {\"message\": \"…\"}, \"\" takes the notice back";
+    if (strlen(text) != json_string_length(message) || strlen(text) > NOTICE_MAX)
+        return "a notice has 1,000 bytes at most";
+    for (const char *p = text; *p; p++)
+        if ((unsigned char)*p < ' ' || *p == 0x7f)
+            return "a notice is one line, without control characters";
+    notice->count = 1;
+    notice->names[0] = "message";
+    return text_copy(notice->values[0], CONFIG_VALUE_MAX, text_of(text)) == OK ? NULL : "is too long";
+}
+
+void change_announce(struct http_request *request, void *context)
+{
+    struct change *change = change_enter(request, context, CHANGE_ANNOUNCE);
+    json_t *body = change ? admin_body_object(request) : NULL;
+    if (!change)
+        return;
+    const char *wrong = body ? notice_check(body, &change->config) : NULL;
+    change->body = body;
+    if (body && !wrong) {
+        change_run(change);
+        return;
+    }
+    if (wrong)
+        admin_problem(request, 400, "bad-request", "Not a notice", wrong);
+    change->op.request = NULL; /* answered */
+    change_free(change);
 }
 
 void change_delete(struct http_request *request, void *context)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #define CLOCK_STEP_MIN_MS 5000
-#define OK_FIELDS 26
+#define OK_FIELDS 31
 #define OUTBOX_FIELDS 5
 
 static struct text number(struct admit_args *args, size_t index, uint64_t value)
@@ -20,7 +20,7 @@ void admit_args_init(struct admit_args *args, const struct admit_order *order)
 {
     int64_t step = order->tick_ms * 3 > CLOCK_STEP_MIN_MS ? order->tick_ms * 3 : CLOCK_STEP_MIN_MS;
     CHECK(order->settled_count <= ADMIT_POPS_MAX);
-    args->count = 10;
+    args->count = 11;
     args->args[0] = text_of(order->publisher);
     args->args[1] = number(args, 0, (uint64_t)order->lease_ms);
     args->args[2] = number(args, 1, (uint64_t)step);
@@ -29,8 +29,9 @@ void admit_args_init(struct admit_args *args, const struct admit_order *order)
     args->args[5] = number(args, 3, order->known.rev);
     args->args[6] = number(args, 4, order->announced.epoch);
     args->args[7] = number(args, 5, order->announced.rev);
-    args->args[8] = TEXT(""); /* no cap from the load */
-    args->args[9] = number(args, 6, ADMIT_POPS_MAX);
+    args->args[8] = text_of(order->load);
+    args->args[9] = text_of(order->load_key);
+    args->args[10] = number(args, 6, ADMIT_POPS_MAX);
     for (size_t i = 0; i < order->settled_count; i++)
         args->args[args->count++] = text_of(order->settled[i]);
 }
@@ -131,13 +132,19 @@ static bool take_ok(const struct redis_reply *reply, struct admission *admission
     admission->more = int_at(reply, 19) == 1;
     admission->now_ms = int_at(reply, 20);
     admission->admitted_now = count_at(reply, 25);
+    admission->virtual_now = count_at(reply, 26);
+    admission->lobby = count_at(reply, 27);
+    admission->start_ms = reply_int(reply_at(reply, 28), -1);
+    word_at(reply, 29, admission->load_key, sizeof admission->load_key);
+    admission->cap = reply_int(reply_at(reply, 30), -1);
     return take_departed(reply_at(reply, 22), admission) && take_servers(reply_at(reply, 23), admission) &&
            take_outbox(reply_at(reply, 24), admission);
 }
 
 void admission_decode(enum err err, const struct redis_reply *reply, struct admission *admission)
 {
-    *admission = (struct admission){.outcome = line_outcome_of(err, reply), .stock_left = -1};
+    *admission =
+        (struct admission){.outcome = line_outcome_of(err, reply), .stock_left = -1, .start_ms = -1, .cap = -1};
     bool good = false;
     switch ((int)admission->outcome) {
     case LINE_OK:
@@ -146,6 +153,7 @@ void admission_decode(enum err err, const struct redis_reply *reply, struct admi
     case LINE_FENCED:
         admission->fenced_ms = int_at(reply, 1);
         word_at(reply, 2, admission->owner, sizeof admission->owner);
+        word_at(reply, 3, admission->load_key, sizeof admission->load_key);
         good = true;
         break;
     case LINE_NONE:

@@ -2,6 +2,7 @@
 #ifndef ANTEROOM_PUBLISHER_ADMISSION_H
 #define ANTEROOM_PUBLISHER_ADMISSION_H
 
+#include "common/line/adaptive.h"
 #include "common/line/line.h"
 #include "common/line/token.h"
 
@@ -16,6 +17,8 @@ struct line_rev {
 /** What a tick is asked with. */
 struct admit_order {
     const char *publisher, *run_id;
+    const char *load,
+        *load_key; /* what the site's load is ("missing", or a number), and where it was read; "": not read */
     int64_t lease_ms, tick_ms;
     struct line_rev known, announced;
     const char (*settled)[PLACE_ID_LEN + 1]; /* their tokens are stored and told */
@@ -23,7 +26,7 @@ struct admit_order {
 };
 
 struct admit_args {
-    struct text args[10 + ADMIT_POPS_MAX];
+    struct text args[11 + ADMIT_POPS_MAX];
     size_t count;
     char numbers[7][24];
 };
@@ -42,9 +45,13 @@ struct admission {
     enum line_outcome outcome; /* LINE_OK, LINE_FENCED, LINE_NONE, LINE_DELETED, LINE_LOST or LINE_FAILED */
     /* LINE_OK */
     struct line_rev rev;
-    uint64_t base, head, tail, waiting, admitted_all, admitted_now, active, parked, expired;
-    int64_t stock_left; /* -1: no stock set */
+    uint64_t base, head, tail, waiting, lobby, admitted_all, admitted_now, active, parked, expired;
+    uint64_t virtual_now; /* of those admitted now */
+    int64_t stock_left;   /* -1: no stock set */
     int64_t refill_ms, now_ms;
+    int64_t start_ms;                /* to the start; -1: none ahead */
+    int64_t cap;                     /* admissions an interval that the load allows; -1: no such limit */
+    char load_key[LOAD_KEY_MAX + 1]; /* also with LINE_FENCED; "": not adaptive */
     bool announce, more;
     char phase[16], status[16];
     char held[16];    /* why nobody is admitted though people wait; "" */

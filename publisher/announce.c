@@ -19,6 +19,7 @@ struct message announce_state(const struct admission *admission, struct text ses
         .head = admission->head,
         .tail = admission->tail,
         .waiting = admission->waiting,
+        .lobby = admission->lobby,
         .rate = rate,
         .phase = text_of(admission->phase),
         .status = text_of(admission->status),
@@ -29,6 +30,16 @@ struct message announce_state(const struct admission *admission, struct text ses
 struct message announce_closed(uint64_t epoch, struct text session, struct text reason, uint64_t tail)
 {
     return (struct message){.type = MESSAGE_CLOSED, .session = session, .epoch = epoch, .reason = reason, .tail = tail};
+}
+
+struct message announce_drawn(uint64_t epoch, struct text session, struct text places)
+{
+    return (struct message){.type = MESSAGE_DRAWN, .session = session, .epoch = epoch, .places = places};
+}
+
+struct message announce_notice(uint64_t epoch, struct text session, struct text text, int64_t at_ms)
+{
+    return (struct message){.type = MESSAGE_NOTICE, .session = session, .epoch = epoch, .text = text, .at_ms = at_ms};
 }
 
 enum err announce_entry(const struct admission *admission, struct text session, const struct outbox_place *place,

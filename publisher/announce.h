@@ -14,6 +14,10 @@ struct text announce_departed(struct admission *admission, char dst[DEPARTED_SIZ
 struct message announce_state(const struct admission *admission, struct text session, double rate,
                               struct text departed);
 struct message announce_closed(uint64_t epoch, struct text session, struct text reason, uint64_t tail);
+/** PLACES as draw.h writes them. */
+struct message announce_drawn(uint64_t epoch, struct text session, struct text places);
+/** TEXT "": the notice is taken back. */
+struct message announce_notice(uint64_t epoch, struct text session, struct text text, int64_t at_ms);
 /** The outbox place PLACE got TOKEN (as stored; its times are what the visitor is told). ERR_INVALID: not a token. */
 MUST_CHECK enum err announce_entry(const struct admission *admission, struct text session,
                                    const struct outbox_place *place, struct text token, struct message *message);

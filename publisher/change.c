@@ -2,14 +2,17 @@
 
 #include "common/base/check.h"
 #include "common/base/log.h"
+#include "common/line/seed.h"
 #include "publisher/change_effect.h"
 #include "publisher/publisher.h"
 #include "publisher/view.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define TRIES 3 /* somebody else may create or delete it between our look and our change */
-#define ARGS_MAX (6 + 2 * CONFIG_FIELDS_MAX)
+#define ARGS_MAX (8 + 2 * CONFIG_FIELDS_MAX)
 
 /*  LOOK ──► (ENLIST, for a new one) ──► CONFIGURE ──► SHOW ──► (end)
  *   ▲                                     │ └─deleted──► (end)
@@ -22,6 +25,7 @@ void change_free(struct change *change)
     admin_op_end(&change->op);
     json_decref(change->body);
     json_decref(change->before);
+    json_decref(change->merged);
     free(change);
 }
 
@@ -68,6 +72,8 @@ static void change_done(struct change *change, const struct redis_reply *reply)
     json_t *after = change_after(change);
     change_log(change, after);
     json_decref(after);
+    if (change->kind == CHANGE_ANNOUNCE)
+        change_announced(change, reply);
     if (change->kind == CHANGE_DELETE) {
         change_deleted(change, reply);
         change_ring(change);
@@ -105,9 +111,7 @@ static void configured(void *data, enum err err, const struct redis_reply *reply
         change_conflict(change);
         break;
     case LINE_IN_USE:
-        change_refuse(change, 409, "session-in-use", "People are waiting",
-                      change->kind == CHANGE_DELETE ? "Delete with ?force=true sends them away."
-                                                    : "Replace with If-Match, or PATCH what is to change.");
+        change_refuse(change, 409, "session-in-use", "People are waiting", change_in_use(change));
         break;
     case LINE_NONE:
         if (change->kind == CHANGE_PUT) {
@@ -125,29 +129,35 @@ static void configured(void *data, enum err err, const struct redis_reply *reply
     }
 }
 
-static const char *expected(const struct change *change)
+static const char *expected(const struct change *change, char version[24])
 {
     if (change->condition.given)
         return change->condition.expected;
     if (change->kind == CHANGE_PUT)
         return change->create ? "absent" : "";
-    return "*";
+    if (!change->merged || json_equal(change->merged, change->body))
+        return "*";
+    snprintf(version, 24, "%" PRId64, change->before_version); /* what was merged is merged with that version only */
+    return version;
 }
 
 static void change_configure(struct change *change)
 {
     const struct change_row *row = change_row(change);
     json_t *after = change_after(change);
-    char *text = after ? json_dumps(after, JSON_COMPACT) : NULL;
+    char *text = after ? json_dumps(after, JSON_COMPACT) : NULL, seed[SEED_SIZE], hash[SEED_SIZE], version[24];
+    seed_draw(seed, hash);
     struct text args[ARGS_MAX] = {
         text_of(change->create ? "create" : row->operation),
-        text_of(expected(change)),
+        text_of(expected(change, version)),
         change->force ? TEXT("force") : TEXT(""),
         text_of(change->op.actor),
         text_of(change_action(change)),
         text_of(text ? text : "null"),
+        text_of(seed),
+        text_of(hash),
     };
-    size_t count = 6;
+    size_t count = 8;
     for (size_t i = 0; i < change->config.count; i++) {
         args[count++] = text_of(change->config.names[i]);
         args[count++] = text_of(change->config.values[i]);
@@ -194,6 +204,22 @@ static bool already(const struct change *change)
     return status && now && strcmp(status, now) == 0 && !change->condition.given;
 }
 
+/* False: answered. */
+static bool merge(struct change *change)
+{
+    json_t *errors = json_array();
+    json_decref(change->merged);
+    change->merged = config_merge(change->before, change->body);
+    enum err err = errors && change->merged ? config_check(change->merged, false, &change->config, errors) : ERR_NOMEM;
+    struct http_request *request = err == OK ? NULL : admin_op_take(&change->op);
+    if (request && err == ERR_NOMEM)
+        admin_unavailable(request, err);
+    else if (request)
+        admin_bad_fields(request, errors);
+    json_decref(errors);
+    return err == OK;
+}
+
 static void looked(void *data, enum err err, const struct redis_reply *reply)
 {
     struct change *change = data;
@@ -203,10 +229,13 @@ static void looked(void *data, enum err err, const struct redis_reply *reply)
         return;
     }
     json_decref(change->before);
-    change->before = config_version(reply) > 0 ? config_json(reply) : NULL;
+    change->before_version = config_version(reply);
+    change->before = change->before_version > 0 ? config_json(reply) : NULL;
     change->create = change->kind == CHANGE_PUT && !conditional &&
                      (!change->before || strcmp(change->condition.expected, "absent") == 0);
-    if (already(change)) { /* the verbs are idempotent */
+    if (change->kind == CHANGE_PATCH && change->before && !merge(change)) {
+        change_free(change);
+    } else if (already(change)) { /* the verbs are idempotent */
         change->status = 200;
         change_show(change);
     } else if (change->create && !change->before) {

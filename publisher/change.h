@@ -6,7 +6,16 @@
 #include "publisher/admin_answer.h"
 #include "publisher/admin_body.h"
 
-enum change_kind { CHANGE_PUT, CHANGE_PATCH, CHANGE_DELETE, CHANGE_PAUSE, CHANGE_RESUME, CHANGE_CLOSE, CHANGE_CLEAR };
+enum change_kind {
+    CHANGE_PUT,
+    CHANGE_PATCH,
+    CHANGE_DELETE,
+    CHANGE_PAUSE,
+    CHANGE_RESUME,
+    CHANGE_CLOSE,
+    CHANGE_CLEAR,
+    CHANGE_ANNOUNCE
+};
 
 struct change {
     struct admin_op op;
@@ -15,8 +24,10 @@ struct change {
     bool force;                  /* delete although people wait */
     struct config_change config; /* what is written */
     json_t *body;                /* what was asked for; NULL without a body */
+    json_t *merged;              /* a patch applied to what was found */
     json_t *before;              /* the config found; NULL: there was none */
-    bool create;                 /* PUT found nothing */
+    int64_t before_version;
+    bool create; /* PUT found nothing */
     unsigned tries;
     int status; /* of the answer when all went well */
 };

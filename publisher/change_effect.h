@@ -20,6 +20,10 @@ json_t *change_after(const struct change *change);
 void change_log(const struct change *change, const json_t *after);
 /** Tells every publisher, as the owner may be another. A bell that is not heard costs one tick. */
 void change_ring(const struct change *change);
+/** Gateways are told the notice. REPLY is the configure script's. */
+void change_announced(const struct change *change, const struct redis_reply *reply);
+/** Why the change was refused with session-in-use. */
+const char *change_in_use(const struct change *change);
 /** The session is gone: its gateways are told, and it is looked after no more. REPLY is the configure script's. */
 void change_deleted(const struct change *change, const struct redis_reply *reply);
 

@@ -9,6 +9,7 @@
 static const struct metric_def defs[METER_COUNT] = {
     METER_SHARED_ROWS,
     [METER_WAITING] = {"anteroom_session_waiting", "People in the line.", METRIC_GAUGE, {"session"}},
+    [METER_LOBBY] = {"anteroom_session_lobby", "People who wait for the draw.", METRIC_GAUGE, {"session"}},
     [METER_PARKED] = {"anteroom_session_parked",
                       "People in the line whose connection is gone.",
                       METRIC_GAUGE,
@@ -46,6 +47,11 @@ static const struct metric_def defs[METER_COUNT] = {
                          "How much later than planned a tick began.",
                          METRIC_HISTOGRAM,
                          {NULL}},
+    [METER_LOAD_TPS] = {"anteroom_load_tps", "Load the site last reported under this key.", METRIC_GAUGE, {"key"}},
+    [METER_LOAD_AGE] = {"anteroom_load_age_seconds",
+                        "How long the key has had no value; 0 while it has one.",
+                        METRIC_GAUGE,
+                        {"key"}},
     [METER_SERVERS] = {"anteroom_servers", "Gateways with a live heartbeat.", METRIC_GAUGE, {NULL}},
     [METER_REDIS_MEMORY] = {"anteroom_redis_memory_bytes", "Memory Redis uses.", METRIC_GAUGE, {NULL}},
     [METER_REDIS_MEMORY_MAX] = {"anteroom_redis_memory_max_bytes",
@@ -54,7 +60,8 @@ static const struct metric_def defs[METER_COUNT] = {
                                 {NULL}},
 };
 
-static const char *const held_reasons[] = {"paused", "load-missing", "active-limit", "sold-out", "not-started"};
+static const char *const held_reasons[] = {"paused",       "load-missing", "load-high",
+                                           "active-limit", "sold-out",     "not-started"};
 
 enum err publisher_meters_create(struct metrics **metrics)
 {
@@ -77,12 +84,14 @@ void publisher_meters_session(struct metrics *metrics, const char *session, cons
 {
     gauge(metrics, METER_OWNER, 1, session);
     gauge(metrics, METER_WAITING, (double)admission->waiting, session);
+    gauge(metrics, METER_LOBBY, (double)admission->lobby, session);
     gauge(metrics, METER_PARKED, (double)admission->parked, session);
     gauge(metrics, METER_ACTIVE, (double)admission->active, session);
     gauge(metrics, METER_ETA, rate > 0 ? (double)admission->waiting / rate : 0, session);
     if (admission->stock_left >= 0)
         gauge(metrics, METER_STOCK_LEFT, (double)admission->stock_left, session);
-    count(metrics, METER_ADMITTED, admission->admitted_now, session, "actual");
+    count(metrics, METER_ADMITTED, admission->admitted_now - admission->virtual_now, session, "actual");
+    count(metrics, METER_ADMITTED, admission->virtual_now, session, "virtual");
     count(metrics, METER_DEPARTED, admission->expired, session, "expired");
     count(metrics, METER_DEPARTED, announce_left(admission), session,
           admission->closing[0] ? admission->closing : "left");

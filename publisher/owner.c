@@ -122,6 +122,8 @@ static void owner_win(struct owner *owner, const struct admission *admission)
 
 void owner_admitted(struct owner *owner, const struct admission *admission)
 {
+    if (admission->outcome == LINE_OK || admission->outcome == LINE_FENCED)
+        memcpy(owner->load_key, admission->load_key, sizeof owner->load_key);
     switch ((int)admission->outcome) {
     case LINE_OK:
         owner_win(owner, admission);
@@ -157,6 +159,8 @@ static int64_t next_delay(const struct owner *owner, const struct admission *adm
         return delay;
     if (admission->more || owner->again)
         return 0;
+    if (admission->start_ms >= 0 && admission->start_ms + 1 < delay)
+        delay = admission->start_ms + 1;
     bool due = admission->waiting > 0 && !admission->held[0] && strcmp(admission->status, "open") == 0 &&
                strcmp(admission->phase, "open") == 0;
     return due && admission->refill_ms + 1 < delay ? admission->refill_ms + 1 : delay;

@@ -31,6 +31,7 @@ struct owner {
     char (*servers)[SERVER_NAME_SIZE]; /* who has connections of this session */
     size_t server_count;
     char held[16];
+    char load_key[LOAD_KEY_MAX + 1]; /* where the site reports its load; "": the session is not adaptive */
     struct rate rate;
 };
 

@@ -106,6 +106,7 @@ bool publisher_start(struct publisher *publisher, const struct redis_url *url)
     startup_init(&publisher->startup, publisher);
     catalog_init(&publisher->catalog, publisher);
     reaper_init(&publisher->reaper, publisher);
+    loads_init(&publisher->loads, publisher->metrics);
     guard_init(&publisher->guard, publisher->loop);
     start_timers(publisher);
     return connect_redis(publisher, url) == OK && admin_serve(publisher) && probe_serve(publisher);
@@ -157,6 +158,7 @@ void publisher_close(struct publisher *publisher)
 void publisher_finish(struct publisher *publisher)
 {
     reaper_finish(&publisher->reaper);
+    loads_finish(&publisher->loads);
     metrics_destroy(publisher->metrics);
     secrets_finish(&publisher->secrets);
 }

@@ -9,6 +9,7 @@
 #include "publisher/catalog.h"
 #include "publisher/doorbell.h"
 #include "publisher/guard.h"
+#include "publisher/load.h"
 #include "publisher/secrets.h"
 #include "publisher/meters.h"
 #include "publisher/options.h"
@@ -30,6 +31,7 @@ struct publisher {
     struct doorbell doorbell;
     struct reaper reaper;
     struct guard guard;
+    struct loads loads;
     struct metrics *metrics;
     uv_timer_t second;
     uint64_t second_due_ns;

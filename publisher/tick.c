@@ -4,16 +4,23 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "publisher/announce.h"
+#include "publisher/draw.h"
 #include "publisher/publisher.h"
 #include "publisher/settle.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
-/*  ADMIT ──ok──► SETTLE ──all chunks──► PUBLISH ──all answers──► (end)
- *    │            │   ▲ └── a chunk an answer; entries go out as their tokens are stored
- *    └─(else)     └───┘
+/*  (LOAD) ──► ADMIT ──ok──► SETTLE ──all chunks──► (DRAW) ──► PUBLISH ──all answers──► (end)
+ *               │            │   ▲ └── a chunk an answer; entries go out as their tokens are stored
+ *               └─(else)     └───┘
+ *  LOAD: of an adaptive session. DRAW: in chunks while the phase is "drawing", so many a tick that the lease is
+ * renewed.
  */
-enum tick_state { TICK_ADMIT, TICK_SETTLE, TICK_PUBLISH };
+enum tick_state { TICK_LOAD, TICK_ADMIT, TICK_SETTLE, TICK_DRAW, TICK_PUBLISH };
+
+#define DRAW_CHUNKS 16 /* a tick */
 
 struct tick {
     struct owner *owner; /* NULL once it has gone away */
@@ -24,14 +31,17 @@ struct tick {
     struct told {
         struct tick *tick;
         bool done;
-    } * told;            /* one a place of the outbox: is it stored and told? */
-    uint64_t asked_ms;   /* when admit was called, monotonic */
+    } * told;          /* one a place of the outbox: is it stored and told? */
+    uint64_t asked_ms; /* when admit was called, monotonic */
+    char load[LOAD_TEXT_SIZE], load_key[LOAD_KEY_MAX + 1];
+    unsigned chunks;     /* of the draw, done */
     size_t next;         /* the first place of the outbox that no chunk has had */
     unsigned unanswered; /* messages under way */
     bool unannounced, failed;
 };
 
 static void tick_step(struct tick *tick);
+static bool admit(struct tick *tick);
 
 static void tick_free(struct tick *tick)
 {
@@ -185,6 +195,50 @@ static bool settle(struct tick *tick)
     return err == OK;
 }
 
+/* ---- draw ---- */
+
+static void drawn_answered(void *data, enum err err, const struct redis_reply *reply)
+{
+    struct tick *tick = data;
+    if (err != OK) /* the gateways look up who is left in their lobby when the draw is over */
+        refused(tick, "drawn-untold", err, reply);
+    message_answered(tick);
+}
+
+static void draw_answered(void *data, enum err err, const struct redis_reply *reply)
+{
+    struct tick *tick = data;
+    struct draw draw;
+    draw_decode(err, reply, &draw);
+    for (size_t i = 0; i < draw.server_count; i++) {
+        struct message drawn = announce_drawn(draw.epoch, text_of(tick->session), buf_view(&draw.servers[i].places));
+        message_send(tick, text_of(draw.servers[i].name), &drawn, drawn_answered, tick);
+    }
+    if (draw.outcome == LINE_FAILED)
+        refused(tick, "undrawn", err, reply);
+    bool go_on = draw.outcome == LINE_OK && draw.left > 0 && ++tick->chunks < DRAW_CHUNKS;
+    if (draw.outcome == LINE_OK)
+        tick->admission.more = true; /* the next tick draws on, or opens the line */
+    draw_finish(&draw);
+    if (!go_on)
+        tick->state = TICK_PUBLISH;
+    tick_step(tick);
+}
+
+/* True: an answer is to come. */
+static bool draw(struct tick *tick)
+{
+    struct publisher *publisher = tick->publisher;
+    char epoch[24], most[24];
+    snprintf(epoch, sizeof epoch, "%" PRIu64, tick->admission.rev.epoch);
+    snprintf(most, sizeof most, "%d", DRAW_CHUNK);
+    struct text args[] = {text_of(publisher->id), text_of(epoch), text_of(most)};
+    enum err err = line_eval(&publisher->line, &script_draw, text_of(tick->session), 3, args, draw_answered, tick);
+    if (err != OK)
+        refused(tick, "undrawn", err, NULL);
+    return err == OK;
+}
+
 /* ---- steps ---- */
 
 /* This process stood still for longer than its lease: another owner may have gone on, and the tokens' times are old.
@@ -197,6 +251,11 @@ static bool tick_is_stale(const struct tick *tick)
 static void tick_step(struct tick *tick)
 {
     switch (tick->state) {
+    case TICK_LOAD:
+        tick->state = TICK_ADMIT;
+        if (tick->owner && admit(tick))
+            return;
+        break;
     case TICK_ADMIT:
         if (!tick->owner || tick->admission.outcome != LINE_OK)
             break;
@@ -211,9 +270,14 @@ static void tick_step(struct tick *tick)
         while (tick->owner && tick->next < tick->admission.outbox_count)
             if (settle(tick))
                 return;
-        tick->state = TICK_PUBLISH;
         if (tick->owner)
             publish(tick);
+        tick->state = TICK_DRAW;
+        __attribute__((fallthrough));
+    case TICK_DRAW:
+        if (tick->owner && strcmp(tick->admission.phase, "drawing") == 0 && draw(tick))
+            return;
+        tick->state = TICK_PUBLISH;
         __attribute__((fallthrough));
     case TICK_PUBLISH:
         if (tick->unanswered > 0)
@@ -242,12 +306,15 @@ static void admit_answered(void *data, enum err err, const struct redis_reply *r
     tick_step(tick);
 }
 
-struct tick *tick_start(struct publisher *publisher, struct owner *owner)
+static bool admit(struct tick *tick)
 {
-    struct tick *tick = calloc(1, sizeof *tick);
+    const struct publisher *publisher = tick->publisher;
+    struct owner *owner = tick->owner;
     struct admit_order order = {
         .publisher = publisher->id,
         .run_id = publisher->startup.run_id,
+        .load = tick->load,
+        .load_key = tick->load_key,
         .lease_ms = publisher->options.lease_ms,
         .tick_ms = publisher->options.tick_ms,
         .known = owner->known,
@@ -256,15 +323,43 @@ struct tick *tick_start(struct publisher *publisher, struct owner *owner)
         .settled_count = owner->settled_count,
     };
     struct admit_args args;
+    admit_args_init(&args, &order);
+    return line_eval(&tick->publisher->line, &script_admit, text_of(owner->session), args.count, args.args,
+                     admit_answered, tick) == OK;
+}
+
+static void load_answered(void *data, enum err err, const struct redis_reply *reply)
+{
+    struct tick *tick = data;
+    if (err != OK && err != ERR_REPLY) { /* nobody is admitted by this tick */
+        refused(tick, "load-unread", err, NULL);
+        tick_end(tick);
+        return;
+    }
+    loads_take(&tick->publisher->loads, tick->load_key, reply, clock_mono_ms(), tick->load);
+    tick_step(tick);
+}
+
+static bool load_ask(struct tick *tick)
+{
+    struct line *line = &tick->publisher->line;
+    char key[LOAD_KEY_SIZE];
+    struct text args[] = {TEXT("GET"), key_load(key, line->prefix, tick->load_key)};
+    return line_command(line, 2, args, load_answered, tick) == OK;
+}
+
+struct tick *tick_start(struct publisher *publisher, struct owner *owner)
+{
+    struct tick *tick = calloc(1, sizeof *tick);
     if (!tick)
         return NULL;
     tick->publisher = publisher;
     tick->asked_ms = clock_mono_ms();
     tick->owner = owner;
     memcpy(tick->session, owner->session, sizeof tick->session);
-    admit_args_init(&args, &order);
-    if (line_eval(&publisher->line, &script_admit, text_of(owner->session), args.count, args.args, admit_answered,
-                  tick) == OK)
+    memcpy(tick->load_key, owner->load_key, sizeof tick->load_key);
+    tick->state = tick->load_key[0] ? TICK_LOAD : TICK_ADMIT;
+    if (tick->state == TICK_LOAD ? load_ask(tick) : admit(tick))
         return tick;
     tick_free(tick);
     return NULL;

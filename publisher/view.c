@@ -1,6 +1,7 @@
 #include "publisher/view.h"
 
 #include "common/base/check.h"
+#include "common/base/clock.h"
 #include "common/line/config.h"
 #include "publisher/publisher.h"
 
@@ -13,7 +14,15 @@ static const char *const counted[] = {"waiting", "lobby", "parked", "active"};
 #define COUNTED (sizeof counted / sizeof counted[0])
 
 /* Fields of the state, in the order they are asked for and shown. */
-static const char *const fields[] = {"admitted", "head", "tail", "phase", "epoch", "rev", "owner"};
+static const struct {
+    const char *name, *shown;
+    enum { SHOW_NUMBER, SHOW_TEXT, SHOW_INSTANT } as;
+} fields[] = {
+    {"phase", "phase", SHOW_TEXT},           {"admitted", "admitted", SHOW_NUMBER}, {"head", "head", SHOW_NUMBER},
+    {"tail", "tail", SHOW_NUMBER},           {"epoch", "epoch", SHOW_NUMBER},       {"rev", "rev", SHOW_NUMBER},
+    {"owner", "owner", SHOW_TEXT},           {"seed_hash", "seedHash", SHOW_TEXT},  {"notice", "notice", SHOW_TEXT},
+    {"notice_at", "noticeAt", SHOW_INSTANT},
+};
 #define FIELDS (sizeof fields / sizeof fields[0])
 
 struct view {
@@ -99,17 +108,26 @@ static void config_answered(void *data, enum err err, const struct redis_reply *
     answered(view->views, err);
 }
 
+static json_t *field_json(size_t index, const struct redis_reply *field)
+{
+    char instant[CLOCK_RFC3339_SIZE];
+    struct text text = reply_text(field);
+    if (!text.at)
+        return NULL;
+    if (fields[index].as == SHOW_TEXT)
+        return json_stringn(text.at, text.len);
+    if (fields[index].as == SHOW_NUMBER)
+        return json_integer(reply_int(field, -1));
+    clock_rfc3339(instant, reply_int(field, 0));
+    return json_string(instant);
+}
+
 static void state_answered(void *data, enum err err, const struct redis_reply *reply)
 {
     struct view *view = data;
-    view->state = err == OK && reply_text(reply_at(reply, 3)).at ? json_object() : NULL;
-    for (size_t i = 0; view->state && i < FIELDS; i++) {
-        const struct redis_reply *field = reply_at(reply, i);
-        struct text text = reply_text(field);
-        int64_t number = reply_int(field, -1);
-        bool is_text = i == 3 || i == 6;
-        put(view->state, fields[i], !text.at ? NULL : is_text ? json_stringn(text.at, text.len) : json_integer(number));
-    }
+    view->state = err == OK && reply_text(reply_at(reply, 0)).at ? json_object() : NULL;
+    for (size_t i = 0; view->state && i < FIELDS; i++)
+        put(view->state, fields[i].shown, field_json(i, reply_at(reply, i)));
     answered(view->views, err);
 }
 
@@ -141,7 +159,7 @@ static void view_ask(struct view *view)
     args[0] = TEXT("HMGET");
     args[1] = key_session(key, prefix, session, TEXT("state"));
     for (size_t i = 0; i < FIELDS; i++)
-        args[2 + i] = text_of(fields[i]);
+        args[2 + i] = text_of(fields[i].name);
     ask(views, 2 + FIELDS, args, state_answered, view);
     args[0] = TEXT("ZCARD");
     for (size_t i = 0; i < COUNTED; i++) {

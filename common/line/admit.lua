@@ -1,33 +1,38 @@
 #!lua
--- keys: config state waiting places users parked departed departures servers outbox entries active issued admissions
+-- keys: config state waiting places users parked departed departures servers lobby outbox entries active issued admissions
 -- The tick: who holds the lease moves the line clock, lets deadlines pass, admits what the policy allows into the outbox,
 -- and learns what to announce. Only here is anybody admitted.
 -- ARGV: publisher, lease (ms), longest step of the line clock (ms), run id of Redis, known epoch, known rev,
---       announced epoch, announced rev, cap on admissions from the load ('' none, 'missing' = hold), most pops,
---       settled places…
+--       announced epoch, announced rev, the site's load ('' not read, 'missing', or a number) and the key it was read from,
+--       most pops, settled places…
 -- Gives {ok, epoch, rev, base, head, tail, waiting, announce (0/1), phase, status, held, admitted in all, active, parked,
 --        stock left (-1 none), ms to the refill, expired, closing reason, closing tail, more (0/1), now (ms), token ttl (s),
---        departures ('*' or list), servers, outbox (place ticket user iat exp …), admitted now}
--- Or {fenced, ms left, owner}, none deleted lost.
+--        departures ('*' or list), servers, outbox (place ticket user iat exp …), admitted now, virtual ones of them, lobby,
+--        ms to the start (-1: none ahead), key of the load ('' not adaptive), cap from the load (-1 none)}
+-- Or {fenced, ms left, owner, key of the load}, none deleted lost.
 local me, lease, step = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local known_epoch, known_rev = tonumber(ARGV[5]), tonumber(ARGV[6])
-local announced_epoch, announced_rev, cap, most = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
+local announced_epoch, announced_rev, most = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[11])
+local tps = tonumber(ARGV[9])
 if not (lease and step and known_epoch and known_rev and announced_epoch and announced_rev and most and
-        (cap or ARGV[9] == '' or ARGV[9] == 'missing')) then
+        (tps or ARGV[9] == '' or ARGV[9] == 'missing')) then
     return redis.error_reply('ERR arguments of admit')
 end
 if not epoch then return {'none'} end
 if phase == 'deleted' then return {'deleted'} end
 if known_epoch > epoch or (known_epoch == epoch and known_rev > rev) then return {'lost'} end -- rule: lost
 local o = call('HMGET', STATE, 'owner', 'owner_until', 'tokens', 'refilled', 'admitted', 'announced', 'dirty', 'run', 'cleared')
+local adaptive = call('HGET', CONFIG, 'adaptive')
+adaptive = adaptive and cjson.decode(adaptive)
+local load_key = adaptive and adaptive.loadKey or ''
 local owner_until = math.min(tonumber(o[2]) or 0, now + lease)
 if o[1] and o[1] ~= me and owner_until > now then -- rule: lease
     -- Kept where the clock stepped back: else a dead owner's lease would last as long as the step.
     if tonumber(o[2]) > owner_until then call('HSET', STATE, 'owner_until', owner_until) end
-    return {'fenced', owner_until - now, o[1]}
+    return {'fenced', owner_until - now, o[1], load_key}
 end
 local c = call('HMGET', CONFIG, 'batch', 'intervalMs', 'activeLimit', 'stock', 'tokenTtlSeconds', 'status', 'startsAt', 'endsAt',
-               'perUser', 'rejoin', 'admissionsDays')
+               'perUser', 'rejoin', 'admissionsDays', 'lobby')
 local batch, interval, limit = tonumber(c[1]), tonumber(c[2]), tonumber(c[3]) or 0
 if not batch or not interval then return {'none'} end
 local stock, ttl, status = tonumber(c[4]) or -1, tonumber(c[5]) or 600, c[6] or 'open'
@@ -38,7 +43,7 @@ local clock = line_clock(step)
 call('HSET', STATE, 'owner', me, 'owner_until', now + lease, 'clock', clock, 'seen', now, 'run', ARGV[4])
 
 -- What the caller did since its last tick.
-for i = 11, #ARGV do
+for i = 12, #ARGV do
     if call('HEXISTS', ENTRIES, ARGV[i]) == 1 then call('ZREM', OUTBOX, ARGV[i]) end
 end
 local announced = tonumber(o[6]) or 0
@@ -50,7 +55,7 @@ local expired, more = 0, 0
 local due = call('ZRANGE', PARKED, '-inf', clock, 'BYSCORE', 'LIMIT', 0, 200)
 for _, place in ipairs(due) do
     local raw, ticket = call('HGET', PLACES, place), tonumber(call('ZSCORE', WAITING, place) or nil)
-    if raw and ticket then
+    if raw and (ticket or call('ZSCORE', LOBBY, place)) then
         depart(place, unpack_place(raw).user, ticket)
         expired = expired + 1
     else
@@ -82,7 +87,18 @@ end
 local admitted = tonumber(o[5]) or 0
 local left = stock < 0 and -1 or math.max(stock - admitted, 0)
 local ended = c[8] and now >= tonumber(c[8])
-if left == 0 and phase == 'open' then phase = 'sold-out' elseif left ~= 0 and phase == 'sold-out' then phase = 'open' end
+local lobby = call('ZCARD', LOBBY)
+local early = c[7] and now < tonumber(c[7])
+if left == 0 and phase ~= 'restoring' then
+    phase = 'sold-out'
+elseif phase == 'open' or phase == 'lobby' or phase == 'sold-out' or phase == 'drawing' then
+    -- A draw that has begun is finished: its seed is public.
+    local was = phase
+    if early and c[12] ~= 'none' and not (was == 'drawing' and lobby > 0) then phase = 'lobby'
+    elseif lobby > 0 then phase = 'drawing'
+    else phase = 'open' end
+    if was == 'lobby' and phase ~= 'lobby' and c[12] == 'lottery' then call('HSET', STATE, 'drawn', 1, 'dirty', 1) end
+end
 local refilled, tokens = tonumber(o[4]) or clock, tonumber(o[3]) or batch
 if refilled > clock then refilled = clock end
 if clock - refilled >= interval then
@@ -97,12 +113,23 @@ if limit > 0 then
     if active >= limit then held = 'active-limit' end
 end
 if left >= 0 then allowed = math.min(allowed, left) end
-if ARGV[9] == 'missing' then
-    allowed, held = 0, 'load-missing'
-elseif cap then
-    allowed = math.min(allowed, math.floor(cap) - (batch - tokens)) -- the load's cap is for the whole interval
+local cap
+if adaptive and (ARGV[10] ~= load_key or ARGV[9] == '') then
+    allowed, more = 0, 1 -- the caller has the load of another key, or none: it reads this one and asks again
+elseif adaptive then
+    local from, to = adaptive.maxCount, adaptive.minCount
+    if tps then
+        local part = (tps - adaptive.minTps) / (adaptive.maxTps - adaptive.minTps)
+        cap = math.floor(from - (from - to) * math.min(math.max(part, 0), 1))
+        if cap == 0 then held = 'load-high' end
+    elseif adaptive.onMissing == 'floor' then
+        cap = to
+    elseif adaptive.onMissing ~= 'ignore' then
+        cap, held = 0, 'load-missing'
+    end
+    if cap then allowed = math.min(allowed, cap - (batch - tokens)) end -- the cap is for the whole interval
 end
-if c[7] and now < tonumber(c[7]) then allowed, held = 0, 'not-started' end
+if early then allowed, held = 0, 'not-started' end
 if status == 'paused' then allowed, held = 0, 'paused' end
 if left == 0 then allowed, held = 0, 'sold-out' end
 if status ~= 'open' or ended or phase ~= 'open' then allowed = 0 end
@@ -120,13 +147,26 @@ if closing ~= '' then
         depart(chunk[i], raw and unpack_place(raw).user or '', tonumber(chunk[i + 1]))
     end
     local whole = #chunk < 1000
-    if #chunk == 0 then closing = '' else closing_tail = tonumber(chunk[#chunk]) end -- only they are told
+    if #chunk > 0 then
+        closing_tail = tonumber(chunk[#chunk]) -- only they are told
+        whole = whole and lobby == 0
+    elseif lobby > 0 then
+        local early_ones = call('ZRANGE', LOBBY, 0, 499)
+        for _, place in ipairs(early_ones) do
+            local raw = call('HGET', PLACES, place)
+            depart(place, raw and unpack_place(raw).user or '')
+        end
+        lobby = lobby - #early_ones
+        whole = lobby == 0
+    else
+        closing = ''
+    end
     if not whole then allowed, more = 0, 1 end -- or those still to be let go would be admitted
     if o[9] and whole then call('HDEL', STATE, 'cleared') end
 end
 
 -- Admission: into the outbox, the seat taken here, recorded, and last the pop.
-local now_admitted = 0
+local now_admitted, virtual = 0, 0
 if allowed > 0 then
     local popped = call('ZRANGE', WAITING, 0, allowed - 1, 'WITHSCORES')
     for i = 1, #popped, 2 do
@@ -137,6 +177,7 @@ if allowed > 0 then
         call('ZADD', ACTIVE, math.floor(now / 1000) + ttl, place) -- rule: active
         call('ZREM', PARKED, place)
         if p.user ~= '' and c[10] == 'refuse' and c[9] ~= 'many' then call('SADD', ISSUED, p.user) end
+        if p.kind == 'v' then virtual = virtual + 1 end
         call('XADD', ADMISSIONS, 'MINID', '~', now - (tonumber(c[11]) or 30) * 86400000, '*', 'place', place, 'user', p.user,
              'ticket', ticket, 'epoch', epoch, 'at', now, 'kind', p.kind == 'v' and 'virtual' or 'actual')
         head = ticket
@@ -195,7 +236,7 @@ for i = 1, #members, 2 do
 end
 if #members == 1000 then more = 1 end
 local waiting = call('ZCARD', WAITING)
-if waiting == 0 or now_admitted > 0 or allowed > 0 then held = '' end
+if (waiting == 0 and lobby == 0) or now_admitted > 0 or allowed > 0 then held = '' end
 return {'ok', epoch, rev, base, head, tail, waiting, announce, phase, status, held, admitted, active, call('ZCARD', PARKED),
         left, refilled + interval - clock, expired, closing, closing_tail, more, now, ttl, departures, servers, outbox,
-        now_admitted}
+        now_admitted, virtual, lobby, early and tonumber(c[7]) - now or -1, load_key, cap or -1}

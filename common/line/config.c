@@ -2,12 +2,13 @@
 
 #include "common/base/check.h"
 #include "common/base/clock.h"
+#include "common/line/adaptive.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
 
-enum kind { KIND_INT, KIND_BOOL, KIND_WORD, KIND_TIME, KIND_URL };
+enum kind { KIND_INT, KIND_BOOL, KIND_WORD, KIND_TIME, KIND_URL, KIND_ADAPTIVE };
 
 static const struct field {
     const char *name;
@@ -23,12 +24,13 @@ static const struct field {
     {"stock", KIND_INT, -1, 1000000000, "-1", NULL},
     {"startsAt", KIND_TIME, 0, 0, "", NULL},
     {"endsAt", KIND_TIME, 0, 0, "", NULL},
-    {"lobby", KIND_WORD, 0, 0, "none", "none"},
+    {"lobby", KIND_WORD, 0, 0, "", "none arrival lottery"}, /* default: arrival where startsAt is set */
     {"status", KIND_WORD, 0, 0, "open", "open paused closed"},
     {"perUser", KIND_WORD, 0, 0, "newest", "many newest refuse"},
     {"rejoin", KIND_WORD, 0, 0, "keep", "keep back refuse"},
     {"graceMs", KIND_INT, 0, 86400000, "300000", NULL},
     {"tokenTtlSeconds", KIND_INT, 5, 604800, "600", NULL},
+    {"adaptive", KIND_ADAPTIVE, 0, 0, "", NULL},
     {"entryUrl", KIND_URL, 0, 0, "", NULL},
     {"entryMethod", KIND_WORD, 0, 0, "fragment", "fragment post"},
     {"virtual", KIND_BOOL, 0, 0, "false", NULL},
@@ -126,6 +128,8 @@ static const char *check_value(const struct field *field, const json_t *value, c
         if (!json_is_string(value) || strlen(json_string_value(value)) != json_string_length(value))
             return "must be a URL";
         return check_url(json_string_value(value), dst);
+    case KIND_ADAPTIVE:
+        return adaptive_check(value, dst, CONFIG_VALUE_MAX, reason, size);
     }
     return "is of an unknown kind";
 }
@@ -160,6 +164,8 @@ struct text config_value(const struct redis_reply *hash, const char *field)
     for (size_t i = 0; i + 1 < reply_len(hash); i += 2)
         if (text_is(reply_text(reply_at(hash, i)), field))
             return reply_text(reply_at(hash, i + 1));
+    if (strcmp(field, "lobby") == 0) /* the one default that another field decides */
+        return config_value(hash, "startsAt").at ? TEXT("arrival") : TEXT("none");
     const struct field *known = field_find(field);
     return known && known->fallback[0] ? text_of(known->fallback) : (struct text){NULL, 0};
 }
@@ -173,6 +179,7 @@ int64_t config_version(const struct redis_reply *hash)
 static json_t *value_json(const struct field *field, struct text value)
 {
     int64_t number = 0;
+    json_t *object;
     char instant[CLOCK_RFC3339_SIZE];
     if (!value.at)
         return json_null();
@@ -189,6 +196,9 @@ static json_t *value_json(const struct field *field, struct text value)
     case KIND_WORD:
     case KIND_URL:
         return json_stringn(value.at, value.len);
+    case KIND_ADAPTIVE:
+        object = json_loadb(value.at, value.len, 0, NULL);
+        return object ? object : json_null();
     }
     return json_null();
 }
@@ -204,4 +214,28 @@ json_t *config_json(const struct redis_reply *hash)
         }
     }
     return object;
+}
+
+json_t *config_merge(const json_t *current, const json_t *patch)
+{
+    json_t *merged = json_copy((json_t *)(uintptr_t)patch), *value;
+    const char *name;
+    json_object_foreach((json_t *)(uintptr_t)patch, name, value)
+    {
+        json_t *before = json_object_get(current, name);
+        json_t *nested = json_is_object(value) && json_is_object(before) ? json_copy(before) : NULL;
+        const char *part;
+        json_t *part_value;
+        if (!nested)
+            continue;
+        json_object_foreach(value, part, part_value)
+        {
+            if (json_is_null(part_value))
+                json_object_del(nested, part);
+            else
+                json_object_set(nested, part, part_value);
+        }
+        json_object_set_new(merged, name, nested);
+    }
+    return merged;
 }

@@ -23,6 +23,9 @@ struct config_change {
  *  their default too (PUT); else they stay (PATCH). Each bad or unknown field adds {"field","detail"} to ERRORS (an
  * array). ERR_INVALID when there was any. */
 MUST_CHECK enum err config_check(const json_t *object, bool whole, struct config_change *change, json_t *errors);
+/** PATCH, a JSON merge patch (RFC 7396), applied to the objects nested in CURRENT (a config_json): what config_check is
+ * then given. Members that are no objects in both are as in PATCH. A new reference; NULL without memory. */
+json_t *config_merge(const json_t *current, const json_t *patch);
 /** The hash (HGETALL's array) as a JSON object with all fields, defaults filled in, typed; NULL without memory. The
  *  "version" is left out. A new reference. */
 json_t *config_json(const struct redis_reply *hash);

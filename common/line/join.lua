@@ -1,17 +1,18 @@
 #!lua
--- keys: config state waiting places users parked servers outbox entries issued
--- with: take
--- A new place at the end of the line, or the place the user already has.
+-- keys: config state waiting places users parked servers lobby outbox entries issued
+-- with: lobby take
+-- A new place at the end of the line, or in the lobby before the start and until it is drawn; or the place the user has.
 -- ARGV: place (minted by the caller), user ('' = the place itself), server, conn, mode (stream poll virtual),
 --       known epoch, known tail, doorbell channel, session
 -- Gives {outcome, place, epoch, ticket, gen, position, head, base, rev, tail, server before, gen before, waiting, status}
--- with outcome waiting or admitted; {entered, place, epoch, token}; or one of none deleted lost unavailable closed
--- sold-out line-full already-waiting already-entered not-virtual {not-started, startsAt}. Nothing is written but for the first two.
+-- with outcome waiting or admitted, or lobby (ticket: the order there, 0 in a lottery; position 0; waiting: how many are in
+-- the lobby; then startsAt, 0 = none); {entered, place, epoch, token}; or one of none deleted lost unavailable closed
+-- sold-out line-full already-waiting already-entered not-virtual {not-started, startsAt}. Nothing is written but for those with a place.
 local place, user, server, conn, mode = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 if not epoch then return {'none'} end
 if lost(tonumber(ARGV[6]), tonumber(ARGV[7])) then return {'lost'} end
 if phase == 'deleted' then return {'deleted'} end
-local c = call('HMGET', CONFIG, 'status', 'perUser', 'rejoin', 'maxWaiting', 'startsAt', 'endsAt', 'graceMs', 'virtual')
+local c = call('HMGET', CONFIG, 'status', 'perUser', 'rejoin', 'maxWaiting', 'startsAt', 'endsAt', 'graceMs', 'virtual', 'lobby')
 if mode == 'virtual' and c[8] ~= 'true' then return {'not-virtual'} end
 local per_user, rejoin = c[2] or 'newest', c[3] or 'keep'
 local mapped = user ~= '' and per_user ~= 'many'
@@ -19,10 +20,9 @@ if mapped then
     local old = call('HGET', USERS, user)
     local raw = old and call('HGET', PLACES, old)
     if raw then
-        if per_user == 'refuse' and call('ZSCORE', WAITING, old) and not call('ZSCORE', PARKED, old) then
-            return {'already-waiting'}
-        end
-        local back = rejoin ~= 'keep' and not call('ZSCORE', WAITING, old)
+        local stands = call('ZSCORE', WAITING, old) or call('ZSCORE', LOBBY, old)
+        if per_user == 'refuse' and stands and not call('ZSCORE', PARKED, old) then return {'already-waiting'} end
+        local back = rejoin ~= 'keep' and not stands
         local taken = not back and take(old, raw, server, conn, mode, '')
         if taken and taken[1] ~= 'gone' then return taken end
     end
@@ -31,21 +31,35 @@ end
 if phase == 'restoring' then return {'unavailable'} end
 if c[1] == 'closed' or (c[6] and now >= tonumber(c[6])) then return {'closed'} end
 if phase == 'sold-out' then return {'sold-out'} end
-if c[5] and now < tonumber(c[5]) then return {'not-started', c[5]} end
-local waiting, most = call('ZCARD', WAITING), tonumber(c[4]) or 0
-if most > 0 and waiting >= most then return {'line-full'} end
+local early, lottery = c[5] and now < tonumber(c[5]), c[9] == 'lottery'
+if early and c[9] == 'none' then return {'not-started', c[5]} end
+local waiting, lobby, most = call('ZCARD', WAITING), call('ZCARD', LOBBY), tonumber(c[4]) or 0
+if most > 0 and waiting + lobby >= most then return {'line-full'} end
+local seed = call('HGET', STATE, 'seed')
+if early and lottery and not seed then return {'unavailable'} end
 if call('HEXISTS', PLACES, place) == 1 then return redis.error_reply('ERR place exists') end
 call('ZCARD', PARKED) call('HLEN', USERS)
 local served = call('HGET', SERVERS, server)
 
-tail = tail + 1
-call('HSET', STATE, 'tail', tail, 'dirty', 1)
 local kind = mode == 'virtual' and 'v' or mode == 'poll' and 'n' or 'a'
 call('HSET', PLACES, place, pack_place({server = mode == 'stream' and server or '', conn = conn, gen = 1, joined = now,
                                         kind = kind, user = user}))
 if mapped then call('HSET', USERS, user, place) end
 if mode == 'poll' then call('ZADD', PARKED, line_clock(180000) + SHORT_GRACE, place) end
 if mode == 'stream' and served ~= '1' then call('HSET', SERVERS, server, 1) end
+if early or lobby > 0 then -- nobody slips in between the chunks of a draw
+    local order = call('HINCRBY', STATE, 'lobby_seq', 1)
+    if lottery and early and phase ~= 'drawing' then
+        order = tonumber(string.sub(redis.sha1hex(seed .. place), 1, 13), 16)
+    elseif lottery then
+        order = LATE + order
+    end
+    call('HSET', STATE, 'dirty', 1)
+    call('ZADD', LOBBY, order, place)
+    return lobby_reply(place, 1, order, '', 0)
+end
+tail = tail + 1
+call('HSET', STATE, 'tail', tail, 'dirty', 1)
 call('ZADD', WAITING, tail, place)
 if waiting == 0 then call('PUBLISH', ARGV[8], ARGV[9]) end
 return {'waiting', place, epoch, tail, 1, waiting + 1, head, base, rev, tail, '', 0, waiting + 1, c[1] or 'open'}

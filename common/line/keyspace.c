@@ -56,6 +56,13 @@ struct text key_global(char *dst, const char *prefix, const char *name)
     return key_done(dst, snprintf(dst, KEY_SIZE, "%s%s", prefix, name));
 }
 
+struct text key_load(char dst[LOAD_KEY_SIZE], const char *prefix, const char *name)
+{
+    int len = snprintf(dst, LOAD_KEY_SIZE, "%s%s", prefix, name);
+    CHECK(len > 0 && len < LOAD_KEY_SIZE);
+    return (struct text){dst, (size_t)len};
+}
+
 struct text server_name_id(struct text name)
 {
     for (size_t i = name.len; i > 0; i--)

@@ -30,6 +30,10 @@ struct text key_session(char *dst, const char *prefix, struct text session, stru
 struct text key_server(char *dst, const char *prefix, struct text server_id, const char *part);
 /** "sessions", "servers", "doorbell". */
 struct text key_global(char *dst, const char *prefix, const char *name);
+/** Room for a load's key: prefix, name, NUL. */
+#define LOAD_KEY_SIZE (KEY_PREFIX_MAX + 128 + 1)
+/** Where a site reports its load; NAME was checked by load_key_valid. */
+struct text key_load(char dst[LOAD_KEY_SIZE], const char *prefix, const char *name);
 /** A server's name "<id>.<boot>" cut at its last dot; the boot is empty where there is none. */
 struct text server_name_id(struct text name);
 struct text server_name_boot(struct text name);

@@ -10,9 +10,9 @@
 
 void line_scripts_prepare(void)
 {
-    struct line_script *scripts[] = {&script_join,   &script_resume,    &script_park,  &script_leave,
-                                     &script_status, &script_sync,      &script_admit, &script_settle,
-                                     &script_reap,   &script_configure, &script_hold,  &script_unhold};
+    struct line_script *scripts[] = {&script_join, &script_resume, &script_park,   &script_leave, &script_status,
+                                     &script_sync, &script_admit,  &script_settle, &script_reap,  &script_configure,
+                                     &script_draw, &script_info,   &script_hold,   &script_unhold};
     for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++)
         redis_script_prepare(&scripts[i]->script);
 }
@@ -22,6 +22,7 @@ static const struct {
     enum line_outcome outcome;
 } outcomes[] = {
     {"waiting", LINE_WAITING},
+    {"lobby", LINE_LOBBY},
     {"admitted", LINE_ADMITTED},
     {"entered", LINE_ENTERED},
     {"parked", LINE_PARKED},
@@ -80,7 +81,7 @@ void line_place_decode(enum err err, const struct redis_reply *reply, struct lin
     place->epoch = number_at(reply, 2);
     if (place->outcome == LINE_ENTERED)
         place->token = reply_text(reply_at(reply, 3));
-    if (place->outcome != LINE_WAITING && place->outcome != LINE_ADMITTED)
+    if (place->outcome != LINE_WAITING && place->outcome != LINE_ADMITTED && place->outcome != LINE_LOBBY)
         return;
     place->ticket = number_at(reply, 3);
     place->gen = (uint32_t)number_at(reply, 4);
@@ -93,7 +94,12 @@ void line_place_decode(enum err err, const struct redis_reply *reply, struct lin
     place->gen_before = (uint32_t)number_at(reply, 11);
     place->waiting = number_at(reply, 12);
     place->status = reply_text(reply_at(reply, 13));
-    if (!place_id_valid(place->place) || place->ticket == 0)
+    if (place->outcome == LINE_LOBBY) {
+        place->order = place->ticket;
+        place->ticket = 0;
+        place->starts_at_ms = (int64_t)number_at(reply, 14);
+    }
+    if (!place_id_valid(place->place) || (place->ticket == 0 && place->outcome != LINE_LOBBY))
         place->outcome = LINE_FAILED;
 }
 
@@ -115,6 +121,12 @@ void line_picture_decode(enum err err, const struct redis_reply *reply, struct l
     picture->entry_url = reply_text(reply_at(reply, 11));
     picture->entry_method = reply_text(reply_at(reply, 12));
     picture->per_user = reply_text(reply_at(reply, 13));
+    picture->lobby = number_at(reply, 14);
+    picture->starts_at_ms = (int64_t)number_at(reply, 15);
+    picture->order = reply_text(reply_at(reply, 16));
+    picture->seed_hash = reply_text(reply_at(reply, 17));
+    picture->notice = reply_text(reply_at(reply, 18));
+    picture->notice_at_ms = (int64_t)number_at(reply, 19);
 }
 
 static struct text number(char dst[NUMBER_SIZE], uint64_t value)
@@ -201,6 +213,30 @@ enum err line_status(struct line *line, struct text session, struct text place, 
 enum err line_sync(struct line *line, struct text session, redis_callback *callback, void *data)
 {
     return line_eval(line, &script_sync, session, 0, NULL, callback, data);
+}
+
+enum err line_info(struct line *line, struct text session, redis_callback *callback, void *data)
+{
+    return line_eval(line, &script_info, session, 0, NULL, callback, data);
+}
+
+void line_info_decode(enum err err, const struct redis_reply *reply, struct line_info *info)
+{
+    *info = (struct line_info){.outcome = line_outcome_of(err, reply)};
+    if (info->outcome != LINE_OK)
+        return;
+    info->phase = reply_text(reply_at(reply, 1));
+    info->status = reply_text(reply_at(reply, 2));
+    info->starts_at_ms = (int64_t)number_at(reply, 3);
+    info->ends_at_ms = (int64_t)number_at(reply, 4);
+    info->waiting = number_at(reply, 5);
+    info->lobby = number_at(reply, 6);
+    info->order = reply_text(reply_at(reply, 7));
+    info->seed_hash = reply_text(reply_at(reply, 8));
+    info->seed = reply_text(reply_at(reply, 9));
+    info->drawn_first = number_at(reply, 10);
+    info->drawn_last = number_at(reply, 11);
+    info->now_ms = (int64_t)number_at(reply, 12);
 }
 
 enum err line_peek(struct line *line, struct text session, redis_callback *callback, void *data)

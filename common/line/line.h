@@ -18,6 +18,7 @@ struct line {
 /** What a script says about a place or a session. */
 enum line_outcome {
     LINE_WAITING,
+    LINE_LOBBY,    /* waits for the draw, without a ticket yet */
     LINE_ADMITTED, /* in the outbox: the entry follows by message, keep the stream open */
     LINE_ENTERED,  /* the token is there */
     LINE_PARKED,
@@ -53,14 +54,15 @@ struct line_place {
     enum line_outcome outcome;
     struct text place; /* its id */
     uint64_t epoch, ticket;
+    uint64_t order; /* LINE_LOBBY: its order there, 0 in a lottery */
     uint32_t gen;
-    uint64_t position, waiting; /* 1 = next */
+    uint64_t position, waiting; /* 1 = next; LINE_LOBBY: 0, and how many are in the lobby */
     uint64_t head, base, rev, tail;
     struct text server_before; /* where its connection was, "" nowhere; and its generation there */
     uint32_t gen_before;
     struct text status;   /* the session's: "open" "paused" "closed", or "" where not told */
     struct text token;    /* LINE_ENTERED */
-    int64_t starts_at_ms; /* LINE_NOT_STARTED */
+    int64_t starts_at_ms; /* LINE_NOT_STARTED, LINE_LOBBY; 0 = none */
 };
 
 void line_place_decode(enum err err, const struct redis_reply *reply, struct line_place *place);
@@ -100,9 +102,24 @@ struct line_picture {
     enum line_outcome outcome;
     uint64_t epoch, rev, base, head, tail, waiting, first;
     struct text phase, status, bits, entry_url, entry_method, per_user;
+    uint64_t lobby;       /* how many are in it */
+    int64_t starts_at_ms; /* 0 = none */
+    struct text order;    /* the lobby's: "none" "arrival" "lottery" */
+    struct text seed_hash, notice;
+    int64_t notice_at_ms; /* 0 = there never was a notice */
 };
 MUST_CHECK enum err line_sync(struct line *line, struct text session, redis_callback *callback, void *data);
 void line_picture_decode(enum err err, const struct redis_reply *reply, struct line_picture *picture);
+
+/** What anybody may know of a session: answer of info. Times in ms, 0 = none. */
+struct line_info {
+    enum line_outcome outcome;
+    struct text phase, status, order, seed_hash, seed; /* seed "": not before the draw */
+    int64_t starts_at_ms, ends_at_ms, now_ms;
+    uint64_t waiting, lobby, drawn_first, drawn_last; /* tickets the draw gave by the seed; 0 = none */
+};
+MUST_CHECK enum err line_info(struct line *line, struct text session, redis_callback *callback, void *data);
+void line_info_decode(enum err err, const struct redis_reply *reply, struct line_info *info);
 
 /** The cheap question "did I miss anything": epoch, rev, phase of a session. Answer: array of three. */
 MUST_CHECK enum err line_peek(struct line *line, struct text session, redis_callback *callback, void *data);

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 static const char *const type_words[] = {
-    [MESSAGE_WAITING_STATE] = "waiting-state", [MESSAGE_ENTRY] = "entry",   [MESSAGE_CLOSED] = "closed",
-    [MESSAGE_SUPERSEDED] = "superseded",       [MESSAGE_NOTICE] = "notice",
+    [MESSAGE_WAITING_STATE] = "waiting-state", [MESSAGE_ENTRY] = "entry", [MESSAGE_CLOSED] = "closed",
+    [MESSAGE_SUPERSEDED] = "superseded",       [MESSAGE_DRAWN] = "drawn", [MESSAGE_NOTICE] = "notice",
 };
 
 static void put(struct message_command *command, struct text value)
@@ -44,6 +44,7 @@ static void put_waiting_state(struct message_command *command, const struct mess
     snprintf(rate, sizeof command->numbers[0], "%.3f", message->rate);
     put_text(command, "rate", text_of(rate));
     put_text(command, "departed", message->departed);
+    put_number(command, "lobby", message->lobby);
 }
 
 void message_encode(struct message_command *command, const char *prefix, struct text server,
@@ -81,8 +82,12 @@ void message_encode(struct message_command *command, const char *prefix, struct 
         put_text(command, "place", message->place);
         put_number(command, "gen", message->gen);
         break;
+    case MESSAGE_DRAWN:
+        put_text(command, "places", message->places);
+        break;
     case MESSAGE_NOTICE:
         put_text(command, "message", message->text);
+        put_number(command, "at", (uint64_t)message->at_ms);
         break;
     case MESSAGE_UNKNOWN:
         break;
@@ -114,6 +119,9 @@ static const struct field {
     {"admitted", FIELD_TIME, offsetof(struct message, admitted_ms)},
     {"reason", FIELD_TEXT, offsetof(struct message, reason)},
     {"message", FIELD_TEXT, offsetof(struct message, text)},
+    {"at", FIELD_TIME, offsetof(struct message, at_ms)},
+    {"places", FIELD_TEXT, offsetof(struct message, places)},
+    {"lobby", FIELD_NUMBER, offsetof(struct message, lobby)},
 };
 
 static enum err field_set(struct message *message, const struct field *field, struct text value)
@@ -154,7 +162,10 @@ static enum err message_check(const struct message *message)
         return place ? OK : ERR_INVALID;
     case MESSAGE_CLOSED:
         return message->reason.len > 0 && (place || !message->place.at) ? OK : ERR_INVALID;
+    case MESSAGE_DRAWN:
+        return message->places.len > 0 ? OK : ERR_INVALID;
     case MESSAGE_NOTICE:
+        return message->text.at ? OK : ERR_INVALID;
     case MESSAGE_UNKNOWN:
         return OK;
     }
@@ -180,6 +191,17 @@ enum err message_decode(const struct redis_reply *fields, struct message *messag
     if (!typed)
         return ERR_INVALID;
     return message->type == MESSAGE_UNKNOWN ? OK : message_check(message);
+}
+
+bool drawn_next(struct text *rest, struct text *place, uint64_t *ticket)
+{
+    struct text item;
+    int64_t number;
+    if (!text_next(rest, ',', &item) || !text_next(&item, ':', place) || !place_id_valid(*place) ||
+        text_int(item, 1, (int64_t)1 << 53, &number) != OK)
+        return false;
+    *ticket = (uint64_t)number;
+    return true;
 }
 
 bool departed_next(struct text *rest, uint64_t *last, uint64_t *ticket, bool *bad)

@@ -14,6 +14,7 @@ enum message_type {
     MESSAGE_ENTRY,
     MESSAGE_CLOSED,
     MESSAGE_SUPERSEDED,
+    MESSAGE_DRAWN,
     MESSAGE_NOTICE,
     MESSAGE_UNKNOWN
 };
@@ -24,7 +25,7 @@ struct message {
     struct text session;
     uint64_t epoch;
     /* waiting-state */
-    uint64_t rev, base, head, tail, waiting;
+    uint64_t rev, base, head, tail, waiting, lobby;
     double rate; /* admissions a second as measured; 0 = unknown */
     struct text phase, status;
     struct text departed; /* "131,+2,+9": first ticket, then gaps, ascending; "*": fetch a picture; "": none */
@@ -36,6 +37,8 @@ struct message {
     int64_t expires_s, admitted_ms;
     /* closed (everybody with a ticket up to TAIL, or PLACE alone), notice */
     struct text reason, text;
+    int64_t at_ms;      /* notice: when it was announced */
+    struct text places; /* drawn: "<id>:<ticket>,…" */
 };
 
 #define MESSAGE_ARGS_MAX 40
@@ -44,7 +47,7 @@ struct message {
 struct message_command {
     struct text args[MESSAGE_ARGS_MAX];
     size_t count;
-    char numbers[8][24], key[KEY_SIZE];
+    char numbers[12][24], key[KEY_SIZE];
     size_t number_count;
 };
 
@@ -56,6 +59,9 @@ void message_encode(struct message_command *command, const char *prefix, struct 
 /** FIELDS is the array of names and values of one stream entry. Unknown fields and types are tolerated (type
  *  MESSAGE_UNKNOWN). ERR_INVALID where something needed is missing or malformed. */
 MUST_CHECK enum err message_decode(const struct redis_reply *fields, struct message *message);
+
+/** Walks a drawn list: gives each place (borrowed) and its ticket. False at the end or where the list is malformed. */
+bool drawn_next(struct text *rest, struct text *place, uint64_t *ticket);
 
 /** Walks a departed list: gives each ticket. Start with *LAST = 0. False at the end; *BAD is set on a malformed list.
  */

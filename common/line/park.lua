@@ -1,5 +1,5 @@
 #!lua
--- keys: config state waiting places users parked departed departures
+-- keys: config state waiting places users parked departed departures lobby
 -- The connection is gone: the place is kept until a deadline on the line clock. Also after a join or resume whose answer
 -- never came: then the place may be the user's older one.
 -- ARGV: place, conn, user or '', 'short' = nobody ever had the ticket, so SHORT_GRACE is enough. The user's older place
@@ -16,7 +16,7 @@ if not raw then return {'gone'} end
 local p = unpack_place(raw)
 if p.conn ~= conn then return {'stale'} end -- rule: conn
 local ticket = tonumber(call('ZSCORE', WAITING, place) or nil)
-if not ticket then return {'gone'} end
+if not ticket and not call('ZSCORE', LOBBY, place) then return {'gone'} end
 local grace = tonumber(call('HGET', CONFIG, 'graceMs')) or 300000
 if ARGV[4] == 'short' and p.gen == 1 then grace = math.min(grace, SHORT_GRACE) end
 check_depart_keys()

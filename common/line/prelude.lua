@@ -10,6 +10,9 @@ local s = call('HMGET', STATE, 'epoch', 'tail', 'head', 'base', 'rev', 'phase', 
 local epoch, tail, head = tonumber(s[1]), tonumber(s[2]) or 0, tonumber(s[3]) or 0
 local base, rev, phase = tonumber(s[4]) or 0, tonumber(s[5]) or 0, s[6]
 
+-- Lobby orders from here on are of those who came when the draw had begun: behind everybody's 52 bits of hash.
+local LATE = 4503599627370496
+
 -- Polling places and those that never had a stream are kept this long at least, and at most, in ms.
 local SHORT_GRACE = 30000
 
@@ -54,17 +57,19 @@ end
 -- Reads that raise WRONGTYPE before anything is written, for the keys depart() writes.
 local function check_depart_keys()
     call('ZCARD', WAITING) call('HLEN', PLACES) call('HLEN', USERS) call('ZCARD', PARKED)
-    call('STRLEN', DEPARTED) call('LLEN', DEPARTURES)
+    call('STRLEN', DEPARTED) call('LLEN', DEPARTURES) call('ZCARD', LOBBY)
 end
 
--- Takes a waiting place out of the line without admitting it.
+-- Takes a waiting place out of the line without admitting it; without a TICKET out of the lobby.
 local function depart(place, user, ticket)
-    call('SETBIT', DEPARTED, ticket - base, 1)
-    if call('LLEN', DEPARTURES) < 4096 then call('RPUSH', DEPARTURES, ticket) end
+    if ticket then
+        call('SETBIT', DEPARTED, ticket - base, 1)
+        if call('LLEN', DEPARTURES) < 4096 then call('RPUSH', DEPARTURES, ticket) end
+    end
     call('ZREM', PARKED, place)
     call('HDEL', PLACES, place)
     unused_user(place, user)
     call('HSET', STATE, 'dirty', 1)
-    call('ZREM', WAITING, place)
-    reset_if_empty()
+    call('ZREM', ticket and WAITING or LOBBY, place)
+    if ticket then reset_if_empty() end
 end

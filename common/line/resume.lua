@@ -1,6 +1,6 @@
 #!lua
--- keys: config state waiting places parked servers outbox entries
--- with: take
+-- keys: config state waiting places parked servers lobby outbox entries
+-- with: lobby take
 -- The place of a ticket for another connection; or, with EXPECT, taken back by the connection that believes it has it.
 -- ARGV: place, server, conn, mode (stream poll), expected conn or '', known epoch, known tail
 -- Gives what join gives, or {gone, place, epoch}, {moved, place, epoch}, none deleted lost unavailable.

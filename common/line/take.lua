@@ -8,14 +8,15 @@ local function take(place, raw, server, conn, mode, expect)
     if expect ~= '' and p.conn ~= expect then return {'moved', place, epoch} end -- rule: conn
     local ticket = tonumber(call('ZSCORE', WAITING, place) or nil)
     local admitted = not ticket and tonumber(call('ZSCORE', OUTBOX, place) or nil)
-    if not ticket and not admitted then return {'gone', place, epoch} end
+    local order = not ticket and not admitted and call('ZSCORE', LOBBY, place)
+    if not ticket and not admitted and not order then return {'gone', place, epoch} end
     local parked = call('ZSCORE', PARKED, place)
     local served = call('HGET', SERVERS, server)
     local grace = tonumber(call('HGET', CONFIG, 'graceMs')) or 300000
     local before, generation = p.server, p.gen
     -- A connection that asks about its own place, and nothing is new: the audit of open connections writes nothing.
     if expect == '' or mode ~= 'stream' or p.server ~= server or p.kind == 'n' or parked or served ~= '1' then
-        if ticket and mode ~= 'stream' and p.kind ~= 'v' then
+        if (ticket or order) and mode ~= 'stream' and p.kind ~= 'v' then
             call('ZADD', PARKED, line_clock(180000) + math.max(grace, SHORT_GRACE), place)
         else
             call('ZREM', PARKED, place)
@@ -29,6 +30,7 @@ local function take(place, raw, server, conn, mode, expect)
     if admitted then
         return {'admitted', place, epoch, admitted, p.gen, 0, head, base, rev, tail, before, generation, 0, ''}
     end
+    if order then return lobby_reply(place, p.gen, order, before, generation) end
     return {'waiting', place, epoch, ticket, p.gen, call('ZRANK', WAITING, place) + 1, head, base, rev, tail, before,
             generation, call('ZCARD', WAITING), ''}
 end

@@ -26,6 +26,8 @@ static enum err write_claims(const struct ticket *ticket, struct buf *out)
                               "{\"aud\":\"" AUDIENCE "\",\"session\":\"%s\",\"place\":\"%s\",\"epoch\":%" PRIu64
                               ",\"ticket\":%" PRIu64 ",\"gen\":%" PRIu32,
                               ticket->session, ticket->place, ticket->epoch, ticket->number, ticket->gen);
+    if (err == OK && ticket->number == 0)
+        err = buf_format(out, ",\"lobby\":%" PRIu64, ticket->order);
     if (err == OK && ticket->user[0]) {
         err = buf_text(out, TEXT(",\"user\":\""));
         if (err == OK)
@@ -86,6 +88,8 @@ static bool read_claims(const json_t *claims, struct ticket *ticket)
         !get_number(claims, "epoch", 1, (int64_t)1 << 53, &ticket->epoch) ||
         !get_number(claims, "ticket", 0, (int64_t)1 << 53, &ticket->number) ||
         !get_number(claims, "gen", 1, UINT32_MAX, &gen))
+        return false;
+    if (json_object_get(claims, "lobby") && !get_number(claims, "lobby", 0, (int64_t)1 << 53, &ticket->order))
         return false;
     if (json_object_get(claims, "user") && !get_text(claims, "user", ticket->user, sizeof ticket->user))
         return false;

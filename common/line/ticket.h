@@ -11,10 +11,10 @@
 #define TOKEN_MAX 2048
 #define USER_ID_MAX 128
 
-/** USER is "" where the place is the user. */
+/** USER is "" where the place is the user. NUMBER 0: the place is in the lobby, in ORDER there (0 in a lottery). */
 struct ticket {
     char session[SESSION_ID_MAX + 1], place[PLACE_ID_LEN + 1], user[USER_ID_MAX + 1];
-    uint64_t epoch, number;
+    uint64_t epoch, number, order;
     uint32_t gen;
 };
 

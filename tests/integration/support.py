@@ -236,12 +236,15 @@ class Scripts:
         keys = [self.key(session, part) for part in parts]
         return self.client.eval(body, len(keys), *keys, *arguments)
 
-    def join(self, session, server="", user="", mode="stream", place=None):
+    def join_lobby(self, session, server=""):
+        return self.join(session, server, outcome="lobby")
+
+    def join(self, session, server="", user="", mode="stream", place=None, outcome="waiting"):
         """Gives the place. SERVER is <id>.<boot>."""
         place = place or secrets.token_urlsafe(17)[:22]
         answer = self.run("join", session, place, user, server, f"boot:{place[:6]}", mode, 0, 0,
                           f"{self.prefix}doorbell", session)
-        assert answer[0] == "waiting", answer
+        assert answer[0] == outcome, answer
         return place
 
 

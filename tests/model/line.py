@@ -1,13 +1,17 @@
 """One session driven by hand, for the fixed scenes: the scripts with their real chunks and limits, and a clock."""
+import hashlib
+
 from ledger import Violation, require
 from resp import RedisError
 from scripts import PREFIX, Scripts
 
 START = 1_000_000_000_000
-ADMIT = {'me': 'A', 'lease': 3000, 'step': 5000, 'run': 'run', 'epoch': 0, 'rev': 0, 'told_epoch': 0, 'told_rev': 0, 'cap': '',
-         'most': 500}
+SEED = '00' * 32
+SEED_HASH = hashlib.sha256(SEED.encode()).hexdigest()
+ADMIT = {'me': 'A', 'lease': 3000, 'step': 5000, 'run': 'run', 'epoch': 0, 'rev': 0, 'told_epoch': 0, 'told_rev': 0, 'load': '',
+         'load_key': '', 'most': 500}
 REPLY = ('ok epoch rev base head tail waiting announce phase status held admitted active parked left refill expired closing '
-         'closing_tail more now ttl departures servers outbox now_admitted').split()
+         'closing_tail more now ttl departures servers outbox now_admitted virtual lobby start load_key cap').split()
 
 
 class Line:
@@ -33,7 +37,7 @@ class Line:
 
     def configure(self, operation, expected='*', force='', **fields):
         words = [word for field, value in fields.items() for word in (field, value)]
-        return self.call('configure', operation, expected, force, 'operator', operation, '{}', *words)
+        return self.call('configure', operation, expected, force, 'operator', operation, '{}', SEED, SEED_HASH, *words)
 
     def join(self, place, user='', server='g1.b', conn=None, mode='stream', known=(0, 0)):
         return self.call('join', place, user, server, conn or place + ':1', mode, *known, 'doorbell', 's')

@@ -5,6 +5,8 @@ It follows publisher/*.c. Nothing but an answered call counts as done; the next 
 from gateway import Unanswered
 from ledger import LEASE
 
+LOAD_KEY = 'load'
+
 STEP = 5000
 STALE = 5000     # a heartbeat seen unchanged for so long, of this publisher's own ticking time
 LOOK_MOST = 1500  # time between two looks counts for no more than this
@@ -28,7 +30,8 @@ class Publisher:
         try:
             settled, self.settled = self.settled, []
             world = self.world
-            answer = yield ('admit', self.id, LEASE, STEP, 'run', *self.known, *self.announced, world.load_cap(), 500, *settled)
+            answer = yield ('admit', self.id, LEASE, STEP, 'run', *self.known, *self.announced, world.load(), LOAD_KEY, 500,
+                            *settled)
             if answer[0] != 'ok':
                 return
             self.known = (answer[1], answer[2])

@@ -101,7 +101,7 @@ def paused_and_closed_admit_nobody(line):
 
 @scene(batch=1)
 def a_line_that_ended_or_has_not_begun_takes_nobody(line):
-    line.configure('patch', startsAt=START + 1000, endsAt=START + 2000)
+    line.configure('patch', startsAt=START + 1000, endsAt=START + 2000, lobby='none')
     same(line.join('a'), ['not-started', str(START + 1000)])
     same(line.admit()['now_admitted'], 0)
     line.now += 1000

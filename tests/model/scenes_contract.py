@@ -27,10 +27,11 @@ CALLS = {
     'leave': ('p6', 1),
     'status': ('p5', 'poll', 0, 0),
     'sync': (),
-    'admit': ('A', 3000, 5000, 'run', 0, 0, 0, 0, '', 500, 'p0'),
+    'admit': ('A', 3000, 5000, 'run', 0, 0, 0, 0, '', '', 500, 'p0'),
     'settle': ('p2', 'a token', 'p3', 'another'),
     'reap': ('g0.b', '0'),
-    'configure': ('patch', '*', '', 'me', 'patch', '{}', 'batch', 7),
+    'configure': ('patch', '*', '', 'me', 'patch', '{}', 'seed', 'hash', 'batch', 7),
+    'info': (),
 }
 
 
@@ -64,10 +65,10 @@ def a_key_of_a_wrong_type_makes_a_script_fail_or_does_not_concern_it(line):
 @scene(create=False)
 def arguments_that_make_no_sense_change_nothing(line):
     connection, changes = line.redis, line.changes
-    wrong = ((1, 'x'), (2, 'x'), (4, ''), (5, 'x'), (6, 'x'), (7, ''), (8, 'much'), (9, ''))
+    wrong = ((1, 'x'), (2, 'x'), (4, ''), (5, 'x'), (6, 'x'), (7, ''), (8, 'much'), (10, ''))
     cases = [('admit', at, value) for at, value in wrong]
     cases += [('join', 5, 'x'), ('resume', 5, 'x'), ('leave', 1, 'x'), ('status', 2, 'x'), ('settle', 3, None),
-              ('configure', 7, None)]
+              ('configure', 9, None)]
     for name, at, value in cases:
         line = furnished(connection, changes)
         before, args = line.dump(), list(CALLS[name])

@@ -4,12 +4,13 @@ An actor's calls travel in lanes, as on one connection each: Redis carries out w
 next is chance. Four lanes' calls go to Redis in one write; that is only for speed.
 """
 import collections
+import json
 import random
 
 from check import check_quiet, check_state
 from gateway import Gateway, Unanswered
 from ledger import Ledger, Violation
-from publisher import Publisher
+from publisher import LOAD_KEY, Publisher
 from resp import RedisError
 from scripts import PREFIX, Scripts
 from visitor import Visitor
@@ -38,6 +39,9 @@ def choose_config(random):
     }
 
 
+ADAPTIVE = json.dumps({'minTps': 0, 'maxTps': 100, 'minCount': 2, 'maxCount': 1000000, 'onMissing': 'hold', 'loadKey': LOAD_KEY})
+
+
 class World:
     """One run over one session, from an empty Redis."""
 
@@ -59,7 +63,7 @@ class World:
         self.visitors_most = self.random.choice((12, VISITORS, VISITORS, 110))
         self.users = ['user%d' % i for i in range(self.random.choice((5, 30)))]
         self.revivals = []  # (mono, gateway id): gateways that stay away for a while
-        self.configure('create', 'absent', **dict(choose_config(self.random), **(config or {})))
+        self.configure('create', 'absent', **dict(choose_config(self.random), adaptive=ADAPTIVE, **(config or {})))
         self.gateways = [Gateway(self, 'g%d' % i) for i in range(GATEWAYS)]
         self.publishers = [Publisher(self, 'publisher%d' % i) for i in range(PUBLISHERS)]
         for gateway in self.gateways:
@@ -83,10 +87,11 @@ class World:
         self.places += 1
         return 'place%06d' % self.places
 
-    def load_cap(self):
+    def load(self):
+        """What the site reports: nothing (nobody is admitted), all is well, or a load at which two an interval are."""
         if self.standing:
             return 'missing'
-        return self.random.choice(('', '', '', '', '', '', '2', 'missing'))
+        return self.random.choice(('0', '0', '0', '0', '0', '0', '100', 'missing'))
 
     # ---- calls ----
 
@@ -374,7 +379,7 @@ class World:
         self.configure('create', 'absent', **config)
 
     def configure(self, operation, expected, force='', **fields):
-        call = ('configure', operation, expected, force, 'operator', operation, '{}')
+        call = ('configure', operation, expected, force, 'operator', operation, '{}', 'seed', 'hash')
         for field, value in fields.items():
             call += (field, str(value))
         self.observe(call, self.redis.pipeline(self.commands(call)))

@@ -6,7 +6,7 @@
 
 #define PLACE_A "AAAAAAAAAAAAAAAAAAAAAA"
 #define PLACE_B "BBBBBBBBBBBBBBBBBBBBBB"
-#define FIELDS 26
+#define FIELDS 31
 
 /* A good answer, element by element. */
 static const char *const good[FIELDS] = {
@@ -37,6 +37,11 @@ static const char *const good[FIELDS] = {
     "*10\r\n$22\r\n" PLACE_A "\r\n:5\r\n$2\r\nu1\r\n:1700000000\r\n:1700000600\r\n$22\r\n" PLACE_B
     "\r\n:6\r\n$0\r\n\r\n:1\r\n:2\r\n",
     ":2\r\n",
+    ":1\r\n",
+    ":7\r\n",
+    ":1500\r\n",
+    "$3\r\ntps\r\n",
+    ":40\r\n",
 };
 
 static const struct redis_reply *parse(const char *bytes, void **raw)
@@ -82,6 +87,11 @@ static void a_good_answer_is_taken_whole(void **state)
     assert_int_equal(admission.outbox[0].expires_s, 1700000600);
     assert_string_equal(admission.outbox[1].user, "");
     assert_int_equal(admission.admitted_now, 2);
+    assert_int_equal(admission.virtual_now, 1);
+    assert_int_equal(admission.lobby, 7);
+    assert_int_equal(admission.start_ms, 1500);
+    assert_string_equal(admission.load_key, "tps");
+    assert_int_equal(admission.cap, 40);
     admission_finish(&admission);
     admission_finish(&admission);
 }
@@ -170,6 +180,8 @@ static void the_arguments_are_in_the_order_of_the_script(void **state)
     struct admit_order order = {
         .publisher = "p-1",
         .run_id = "run",
+        .load = "40",
+        .load_key = "tps",
         .lease_ms = 5000,
         .tick_ms = 1000,
         .known = {11, 12},
@@ -177,8 +189,8 @@ static void the_arguments_are_in_the_order_of_the_script(void **state)
         .settled = settled,
         .settled_count = 2,
     };
-    static const char *const expected[] = {"p-1", "5000", "5000", "run", "11",    "12",
-                                           "13",  "14",   "",     "500", PLACE_A, PLACE_B};
+    static const char *const expected[] = {"p-1", "5000", "5000", "run", "11",    "12",   "13",
+                                           "14",  "40",   "tps",  "500", PLACE_A, PLACE_B};
     struct admit_args args;
     admit_args_init(&args, &order);
     assert_int_equal(args.count, ROWS(expected));
