@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define TRIES 3 /* somebody else may create or delete it between our look and our change */
+#define TRIES 8 /* somebody else may create, change or delete it between our look and our change */
 #define ARGS_MAX (8 + 2 * CONFIG_FIELDS_MAX)
 
 /*  LOOK ──► (ENLIST, for a new one) ──► CONFIGURE ──► SHOW ──► (end)

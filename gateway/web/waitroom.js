@@ -15,6 +15,7 @@
   };
   const stop = (caption, text) => {
     source.close();
+    clearInterval(clock);
     sessionStorage.removeItem(key);
     at('caption').textContent = caption;
     at('leave').hidden = true;
@@ -29,7 +30,36 @@
     at('behind').textContent = state.behind.toLocaleString();
     at('eta').textContent = minutes(state.etaSeconds);
     at('progress').value = state.progress;
+    at('progress').hidden = at('line').hidden = false;
     document.title = '#' + state.position + ' – Waiting room';
+  };
+  // Before the start: the time that is left stands where the position will be.
+  let clock, ahead; // ahead: the server's clock minus this one, ms
+  const until = (startsAt) => {
+    const left = Math.max(0, Math.ceil((Date.parse(startsAt) - Date.now() - (ahead || 0)) / 1000));
+    const part = (n) => String(n).padStart(2, '0');
+    const hours = Math.floor(left / 3600);
+    at('position').textContent = (hours ? hours + ':' : '') + part(Math.floor(left / 60) % 60) + ':' + part(left % 60);
+  };
+  const lobby = (state) => {
+    clearInterval(clock);
+    if (ahead === undefined) {
+      ahead = 0;
+      fetch('/api/queue/info?sessionId=' + encodeURIComponent(session)).then((answer) => answer.json())
+        .then((info) => { ahead = (Date.parse(info.now) || Date.now()) - Date.now(); }, () => {});
+    }
+    at('caption').textContent = 'The line opens in';
+    at('progress').hidden = at('line').hidden = true;
+    if (state.startsAt) {
+      until(state.startsAt);
+      clock = setInterval(until, 1000, state.startsAt);
+    } else {
+      at('position').textContent = '…';
+    }
+    say(state.waiting.toLocaleString() + (state.waiting === 1 ? ' person is' : ' people are') + ' here. ' +
+      (state.order === 'lottery' ? 'The order is drawn by lot at the start: coming earlier or again changes nothing.'
+        : 'The order is that of arrival.'));
+    document.title = 'Waiting room';
   };
   const go = (entry) => {
     if (!entry.entryUrl) return;
@@ -52,7 +82,18 @@
     evicted: 'Your place was taken back by the operator.', expired: 'Your place was not claimed in time.', left: 'You left the line.' };
 
   source = new EventSource('/api/queue/stream?sessionId=' + encodeURIComponent(session) + (ticket ? '&ticket=' + ticket : ''));
-  source.addEventListener('waiting-state', (event) => { keep(event); show(JSON.parse(event.data)); say(calm); });
+  source.addEventListener('waiting-state', (event) => {
+    clearInterval(clock);
+    keep(event);
+    show(JSON.parse(event.data));
+    say(calm);
+  });
+  source.addEventListener('lobby', (event) => { keep(event); lobby(JSON.parse(event.data)); });
+  source.addEventListener('notice', (event) => {
+    const text = JSON.parse(event.data).message;
+    at('notice').textContent = text;
+    at('notice').hidden = !text;
+  });
   source.addEventListener('entry', (event) => {
     const entry = JSON.parse(event.data);
     at('position').textContent = '✓';

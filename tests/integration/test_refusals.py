@@ -27,7 +27,7 @@ def sessions(admin):
     admin.create("s", status="paused")
     admin.create("closed", status="closed")
     admin.create("full", status="paused", maxWaiting=1)
-    admin.create("later", startsAt=FAR)
+    admin.create("later", startsAt=FAR, lobby="none")
     admin.create("ended", endsAt="2020-01-01T00:00:00Z")
     admin.create("gone", stock=0)
     return admin
