@@ -189,7 +189,7 @@ static void take_waiting_state(struct session *session, const struct message *me
     if (session->known &&
         (message->epoch < positions->epoch || (message->epoch == positions->epoch && message->rev <= positions->rev)))
         return;
-    session->rate = message->rate;
+    session->pace = message->pace;
     session->paused = text_is(message->status, "paused");
     bool next = session->known && message->epoch == positions->epoch && message->rev == positions->rev + 1 &&
                 !text_is(message->departed, "*");

@@ -30,7 +30,7 @@ struct session {
     char entry_url[1024], entry_method[16];
     char closing[16]; /* why everybody up to closing_tail was let go, "" = nobody was */
     uint64_t closing_tail, epoch_seen;
-    double rate;
+    struct pace pace;
     /* push */
     bool pushing;        /* a walk over everybody is under way */
     bool push_wanted;    /* and another one after it */

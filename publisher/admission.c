@@ -131,6 +131,7 @@ static bool take_ok(const struct redis_reply *reply, struct admission *admission
     admission->more = int_at(reply, 19) == 1;
     admission->now_ms = int_at(reply, 20);
     admission->admitted_now = count_at(reply, 25);
+    admission->virtual_now = count_at(reply, 26);
     return take_departed(reply_at(reply, 22), admission) && take_servers(reply_at(reply, 23), admission) &&
            take_outbox(reply_at(reply, 24), admission);
 }

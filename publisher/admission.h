@@ -42,7 +42,7 @@ struct admission {
     enum line_outcome outcome; /* LINE_OK, LINE_FENCED, LINE_NONE, LINE_DELETED, LINE_LOST or LINE_FAILED */
     /* LINE_OK */
     struct line_rev rev;
-    uint64_t base, head, tail, waiting, admitted_all, admitted_now, active, parked, expired;
+    uint64_t base, head, tail, waiting, admitted_all, admitted_now, virtual_now, active, parked, expired;
     int64_t stock_left; /* -1: no stock set */
     int64_t refill_ms, now_ms;
     bool announce, more;

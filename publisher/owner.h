@@ -6,7 +6,8 @@
 
 #include "common/base/map.h"
 #include "publisher/admission.h"
-#include "publisher/rate.h"
+#include "publisher/pace.h"
+#include "publisher/promise.h"
 
 #include <uv.h>
 
@@ -31,7 +32,8 @@ struct owner {
     char (*servers)[SERVER_NAME_SIZE]; /* who has connections of this session */
     size_t server_count;
     char held[16];
-    struct rate rate;
+    struct pace_meter pace;
+    struct promise promise; /* how right the ETAs are */
 };
 
 /** Ticks at once if it can. ERR_NOMEM. */

@@ -51,7 +51,8 @@ static json_t *live_json(const struct view *view)
         put(live, counted[i], json_integer(view->counts[i].value));
     json_object_update(live, view->state);
     put(live, "held", owned && owner->held[0] ? json_string(owner->held) : NULL);
-    put(live, "ratePerSecond", owned && rate_value(&owner->rate) > 0 ? json_real(rate_value(&owner->rate)) : NULL);
+    struct pace pace = owned ? pace_value(&owner->pace) : (struct pace){.rate = 0};
+    put(live, "ratePerSecond", pace.rate > 0 ? json_real(pace.rate) : NULL);
     return live;
 }
 

@@ -34,7 +34,7 @@ static void what_is_encoded_decodes_to_the_same(void **state)
                               .head = 120,
                               .tail = 990,
                               .waiting = 850,
-                              .rate = 2.5,
+                              .pace = {2.5, 0.25, 7, 0.125, 5},
                               .phase = TEXT("open"),
                               .status = TEXT("paused"),
                               .departed = TEXT("131,+2,+9")};
@@ -42,7 +42,7 @@ static void what_is_encoded_decodes_to_the_same(void **state)
     assert_int_equal(out.type, MESSAGE_WAITING_STATE);
     assert_true(out.epoch == 17 && out.rev == 3 && out.base == 1 && out.head == 120 && out.tail == 990 &&
                 out.waiting == 850);
-    assert_true(out.rate > 2.49 && out.rate < 2.51 && text_is(out.status, "paused") &&
+    assert_true(memcmp(&out.pace, &in.pace, sizeof in.pace) == 0 && text_is(out.status, "paused") &&
                 text_is(out.departed, "131,+2,+9"));
     reply_words_free(reply);
     in = (struct message){.type = MESSAGE_ENTRY,
