@@ -5,6 +5,7 @@
 #include "common/http/request.h"
 #include "publisher/admin_answer.h"
 #include "publisher/admin_change.h"
+#include "publisher/admin_crowd.h"
 #include "publisher/admin_place.h"
 #include "publisher/admin_server.h"
 #include "publisher/admin_session.h"
@@ -28,6 +29,7 @@ static const struct route routes[] = {
     {"POST", "/admin/sessions/{session}/resume", "resume", ROUTE_CHANGE, change_resume},
     {"POST", "/admin/sessions/{session}/close", "close", ROUTE_CHANGE, change_close},
     {"POST", "/admin/sessions/{session}/clear", "clear", ROUTE_CHANGE, change_clear},
+    {"POST", "/admin/sessions/{session}/crowd", "crowd", ROUTE_CHANGE, crowd_post},
     {"GET", "/admin/sessions/{session}/places/{place}", "place", 0, place_show},
     {"DELETE", "/admin/sessions/{session}/places/{place}", "place", ROUTE_CHANGE, place_evict},
     {"GET", "/admin/servers", "servers", 0, servers_list},

@@ -7,6 +7,7 @@
 #include "common/http/server.h"
 #include "common/line/line.h"
 #include "publisher/catalog.h"
+#include "publisher/crowd.h"
 #include "publisher/doorbell.h"
 #include "publisher/guard.h"
 #include "publisher/secrets.h"
@@ -30,6 +31,7 @@ struct publisher {
     struct doorbell doorbell;
     struct reaper reaper;
     struct guard guard;
+    struct crowds crowds;
     struct metrics *metrics;
     uv_timer_t second;
     uint64_t second_due_ns;
