@@ -1,10 +1,11 @@
 #include "publisher/meters.h"
 
 #include "publisher/announce.h"
+#include "publisher/catalog.h"
 
 #include <string.h>
 
-#define SERIES_MAX 100000
+#define SERIES_MAX (20 * CATALOG_MAX)
 
 static const struct metric_def defs[METER_COUNT] = {
     METER_SHARED_ROWS,
