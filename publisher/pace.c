@@ -80,13 +80,15 @@ static struct span span_of(const struct pace_meter *meter, size_t from, size_t t
     }
     double rate = span.seconds > 0 ? span.count / span.seconds : 0;
     for (size_t length = 1; span.seconds > 0 && (length == 1 || 4 * length <= to - from); length *= 2) {
-        double sum = 0, covered_ms = 0, pieces = (double)((to - from) / length);
+        size_t pieces = (to - from) / length;
+        double sum = 0, covered_ms = 0;
         for (size_t i = from; i + length <= to; i += length) {
             double off = deviation(meter, i, i + length, rate);
             sum += off * off;
             covered_ms += (double)(meter->slots[i + length - 1].end_ms - meter->slots[i - 1].end_ms);
         }
-        sum *= pieces > 1 ? 1000 * pieces / (pieces - 1) : 1000; /* the rate was taken from the same pieces */
+        sum *= pieces > 1 ? 1000 * (double)pieces / (double)(pieces - 1)
+                          : 1000; /* the rate was taken from the same pieces */
         if (covered_ms > 0 && sum / covered_ms > span.variance)
             span.variance = sum / covered_ms;
     }
@@ -102,7 +104,7 @@ static double prior(double rate, double step_s)
  * slots are of another pace than those before them, those before. */
 static void slots_forget(struct pace_meter *meter)
 {
-    size_t old = 0, recent = meter->slot_count;
+    size_t old = 0, recent;
     while (meter->slot_count - old > 3 && meter->busy_ms - meter->slots[old].end_ms > PACE_HISTORY_MS)
         old++;
     slots_drop(meter, old);

@@ -170,6 +170,17 @@ def test_what_was_trimmed_before_it_was_read_is_said(client, database, work):
     assert len(coupons(database)) == 14
 
 
+def test_what_was_trimmed_after_a_dead_worker_read_it_is_said(client, database, work):
+    admit(client, 10)
+    client.xgroup_create(KEY, "coupons", id="0")
+    client.xreadgroup("coupons", "dead", {KEY: ">"})
+    client.xtrim(KEY, maxlen=7, approximate=False)
+    process = work("--once", "--idle-ms", "0")
+    _, log = process.communicate(timeout=20)
+    assert process.returncode == 0 and "event=admissions-missed session=s count=3" in log
+    assert len(coupons(database)) == 7 and client.xpending(KEY, "coupons")["pending"] == 0
+
+
 def test_an_entry_that_makes_no_sense_holds_nobody_up(client, database, work):
     client.xadd(KEY, {"nonsense": "1"})
     client.xadd(KEY, {"place": "x", "ticket": "many"})

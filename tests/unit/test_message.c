@@ -68,6 +68,37 @@ static void what_is_encoded_decodes_to_the_same(void **state)
     reply_words_free(reply);
 }
 
+/* An older publisher tells only its rate, a newer one more than we know. */
+static void the_pace_of_other_versions_is_taken_as_far_as_it_goes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words[24];
+        enum err err;
+        struct pace pace;
+    } rows[] = {
+        {{"type", "waiting-state", "session", "s", "epoch", "1", "rev", "1", "rate", "2.500", NULL}, OK, {.rate = 2.5}},
+        {{"type", "waiting-state", "session", "s", "epoch", "1", "rev", "1", NULL}, OK, {.rate = 0}},
+        {{"type", "waiting-state", "session", "s", "epoch", "1", "rev", "1", "step", "5", "mood", "good", NULL},
+         OK,
+         {.step = 5}},
+        {{"type", "waiting-state", "session", "s", "epoch", "1", "rev", "1", "noise", "inf", NULL},
+         ERR_INVALID,
+         {.rate = 0}},
+        {{"type", "waiting-state", "session", "s", "epoch", "1", "rev", "1", "leaving", "", NULL},
+         ERR_INVALID,
+         {.rate = 0}},
+    };
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        struct message message;
+        struct redis_reply *reply = reply_words(rows[i].words);
+        assert_int_equal(message_decode(reply, &message), rows[i].err);
+        if (rows[i].err == OK)
+            assert_memory_equal(&message.pace, &rows[i].pace, sizeof message.pace);
+        reply_words_free(reply);
+    }
+}
+
 static void poisoned_entries_are_refused_and_unknown_ones_tolerated(void **state)
 {
     (void)state;
@@ -121,6 +152,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_encoded_decodes_to_the_same),
+        cmocka_unit_test(the_pace_of_other_versions_is_taken_as_far_as_it_goes),
         cmocka_unit_test(poisoned_entries_are_refused_and_unknown_ones_tolerated),
         cmocka_unit_test(departures_are_sorted_and_written_as_gaps),
     };
