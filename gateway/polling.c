@@ -75,15 +75,18 @@ static enum err write_answer(struct buf *out, const char *session_id, const stru
         /* Admitted, and the token is a moment away: the caller is next. */
         uint64_t position = answer->outcome == LINE_ADMITTED ? 1 : answer->position;
         uint64_t waiting = answer->waiting > position ? answer->waiting : position;
-        int64_t eta = session ? sse_eta_seconds(position, session->rate) : -1;
+        bool paused = text_is(answer->status, "paused");
+        struct eta eta;
         err = buf_format(out,
                          ",\"status\":\"WAITING\",\"position\":%" PRIu64 ",\"ahead\":%" PRIu64 ",\"behind\":%" PRIu64
                          ",\"waiting\":%" PRIu64 ",\"paused\":%s,\"pollAfterSeconds\":%u",
-                         position, position - 1, waiting - position, waiting,
-                         text_is(answer->status, "paused") ? "true" : "false", poll_after_s(position));
-        if (err == OK)
-            err = eta < 0 ? buf_text(out, TEXT(",\"etaSeconds\":null"))
-                          : buf_format(out, ",\"etaSeconds\":%" PRId64, eta);
+                         position, position - 1, waiting - position, waiting, paused ? "true" : "false",
+                         poll_after_s(position));
+        if (err == OK && session && !paused && eta_of(&session->pace, position, &eta))
+            err = buf_format(out, ",\"etaSeconds\":%" PRId64 ",\"etaRange\":[%" PRId64 ",%" PRId64 "]", eta.seconds,
+                             eta.low, eta.high);
+        else if (err == OK)
+            err = buf_text(out, TEXT(",\"etaSeconds\":null,\"etaRange\":null"));
     } else if (answer->outcome == LINE_LOBBY) {
         err = write_lobby(out, session, answer);
     } else {

@@ -86,7 +86,7 @@ static bool push_place(struct push *push, struct place *place, uint64_t position
     if (place->first == 0)
         place->first = (uint32_t)position;
     struct sse_state state = {session->name, session->paused, position, session->positions.waiting,
-                              place->first,  session->rate};
+                              place->first,  &session->pace};
     sse_start(&sse);
     if (place->renew && !renew_id(place, &sse))
         return false;

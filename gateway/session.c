@@ -233,7 +233,7 @@ static void take_waiting_state(struct session *session, const struct message *me
     if (session->known &&
         (message->epoch < positions->epoch || (message->epoch == positions->epoch && message->rev <= positions->rev)))
         return;
-    session->rate = message->rate;
+    session->pace = message->pace;
     lobby_take_state(session, message->lobby, message->phase);
     session->paused = text_is(message->status, "paused");
     bool next = session->known && message->epoch == positions->epoch && message->rev == positions->rev + 1 &&

@@ -34,7 +34,7 @@ struct session {
     char entry_url[1024], entry_method[16];
     char closing[16]; /* why everybody up to closing_tail was let go, "" = nobody was */
     uint64_t closing_tail, epoch_seen;
-    double rate;
+    struct pace pace;
     char *notice; /* the operator's word as JSON text, "" where it was taken back; NULL: there never was one */
     int64_t notice_at_ms;
     uint32_t notice_seq; /* counts notices; a place's `noticed` is the one it was told */

@@ -2,8 +2,6 @@
 
 #include "common/base/clock.h"
 
-#include <math.h>
-
 void sse_start(struct sse *sse)
 {
     sse->len = 0;
@@ -62,16 +60,25 @@ void sse_id(struct sse *sse, struct text id, bool terminal)
     PUT(sse, "\n");
 }
 
-int64_t sse_eta_seconds(uint64_t position, double rate)
+static void put_eta(struct sse *sse, const struct sse_state *state)
 {
-    double seconds = rate > 0 ? ceil((double)position / rate) : -1;
-    return seconds >= 0 && seconds < 1e9 ? (int64_t)seconds : -1;
+    struct eta eta;
+    if (state->paused || !eta_of(state->pace, state->position, &eta)) {
+        PUT(sse, ",\"etaSeconds\":null,\"etaRange\":null");
+        return;
+    }
+    PUT(sse, ",\"etaSeconds\":");
+    put_number(sse, (uint64_t)eta.seconds);
+    PUT(sse, ",\"etaRange\":[");
+    put_number(sse, (uint64_t)eta.low);
+    PUT(sse, ",");
+    put_number(sse, (uint64_t)eta.high);
+    PUT(sse, "]");
 }
 
 void sse_waiting_state(struct sse *sse, const struct sse_state *state)
 {
     uint64_t behind = state->waiting > state->position ? state->waiting - state->position : 0;
-    int64_t eta = state->paused ? -1 : sse_eta_seconds(state->position, state->rate);
     uint64_t first = state->first_position > state->position ? state->first_position : state->position;
     uint64_t percent = first ? (first - state->position) * 100 / first : 0;
     PUT(sse, "event: waiting-state\ndata: {\"sessionId\":\"");
@@ -87,11 +94,7 @@ void sse_waiting_state(struct sse *sse, const struct sse_state *state)
     put_number(sse, behind);
     PUT(sse, ",\"waiting\":");
     put_number(sse, state->position + behind);
-    PUT(sse, ",\"etaSeconds\":");
-    if (eta < 0)
-        PUT(sse, "null");
-    else
-        put_number(sse, (uint64_t)eta);
+    put_eta(sse, state);
     PUT(sse, ",\"progress\":0.");
     put_number(sse, percent / 10);
     put_number(sse, percent % 10);

@@ -5,6 +5,7 @@
 
 #include "common/base/text.h"
 #include "common/http/stream.h"
+#include "common/line/eta.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,7 +33,7 @@ struct sse_state {
     struct text session;
     bool paused;
     uint64_t position, waiting, first_position;
-    double rate; /* admissions a second, 0 unknown */
+    const struct pace *pace;
 };
 void sse_waiting_state(struct sse *sse, const struct sse_state *state);
 
@@ -58,7 +59,5 @@ void sse_superseded(struct sse *sse, struct text session);
 /** event: EVENT with a problem's JSON. */
 void sse_problem(struct sse *sse, const char *event, struct text json);
 void sse_comment(struct sse *sse);
-/** Seconds until POSITION is admitted at RATE, rounded up; -1 unknown. */
-int64_t sse_eta_seconds(uint64_t position, double rate);
 
 #endif

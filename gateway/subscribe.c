@@ -73,7 +73,7 @@ static void first_frame(struct sse *sse, struct place *place, const struct line_
     }
     bool paused = answer->status.len ? text_is(answer->status, "paused") : session->paused;
     struct sse_state state = {session->name,   paused,           answer->position,
-                              answer->waiting, answer->position, session->rate};
+                              answer->waiting, answer->position, &session->pace};
     place->shown = place->first = (uint32_t)answer->position;
     place->paused_shown = paused;
     sse_waiting_state(sse, &state);

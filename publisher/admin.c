@@ -5,6 +5,7 @@
 #include "common/http/request.h"
 #include "publisher/admin_answer.h"
 #include "publisher/admin_change.h"
+#include "publisher/admin_crowd.h"
 #include "publisher/admin_load.h"
 #include "publisher/admin_place.h"
 #include "publisher/admin_server.h"
@@ -30,12 +31,36 @@ static const struct route routes[] = {
     {"POST", "/admin/sessions/{session}/close", "close", ROUTE_CHANGE, change_close},
     {"POST", "/admin/sessions/{session}/clear", "clear", ROUTE_CHANGE, change_clear},
     {"POST", "/admin/sessions/{session}/announce", "announce", ROUTE_CHANGE, change_announce},
+    {"POST", "/admin/sessions/{session}/crowd", "crowd", ROUTE_CHANGE, crowd_post},
     {"GET", "/admin/sessions/{session}/places/{place}", "place", 0, place_show},
     {"DELETE", "/admin/sessions/{session}/places/{place}", "place", ROUTE_CHANGE, place_evict},
     {"PUT", "/admin/load", "load", ROUTE_CHANGE, load_put},
     {"GET", "/admin/servers", "servers", 0, servers_list},
     {"DELETE", "/admin/servers/{server}", "server", ROUTE_CHANGE, server_remove},
 };
+
+/* What may stand behind '?'. A misspelt parameter that was ignored would do something else than was asked. */
+static const struct {
+    const char *method, *route, *params;
+} params[] = {
+    {"GET", "sessions", "limit after"},
+    {"DELETE", "session", "force"},
+};
+
+static bool params_known(struct http_request *request)
+{
+    const struct route *route = http_request_route(request);
+    const char *names = "";
+    for (size_t i = 0; i < sizeof params / sizeof params[0]; i++)
+        if (strcmp(route->method, params[i].method) == 0 && strcmp(route->name, params[i].route) == 0)
+            names = params[i].params;
+    if (http_request_params_only(request, names))
+        return true;
+    admin_problem(request, 400, "bad-request", "Not a parameter",
+                  names[0] ? "The query holds something else than limit, after or force where they belong."
+                           : "This takes no query parameters.");
+    return false;
+}
 
 static void refuse(struct http_request *request)
 {
@@ -64,7 +89,7 @@ const struct actor *admin_enter(struct publisher *publisher, struct http_request
     }
     guard_passed(&publisher->guard, peer);
     if (!actor->read_only || !(http_request_route(request)->flags & ROUTE_CHANGE))
-        return actor;
+        return params_known(request) ? actor : NULL;
     log_event(LOG_WARN, "admin-refused", LOG_S("actor", actor->name), LOG_S("request", http_request_id(request)),
               LOG_S("code", "forbidden"));
     admin_problem(request, 403, "forbidden", "This token may only read",

@@ -45,9 +45,8 @@ struct admission {
     enum line_outcome outcome; /* LINE_OK, LINE_FENCED, LINE_NONE, LINE_DELETED, LINE_LOST or LINE_FAILED */
     /* LINE_OK */
     struct line_rev rev;
-    uint64_t base, head, tail, waiting, lobby, admitted_all, admitted_now, active, parked, expired;
-    uint64_t virtual_now; /* of those admitted now */
-    int64_t stock_left;   /* -1: no stock set */
+    uint64_t base, head, tail, waiting, lobby, admitted_all, admitted_now, virtual_now, active, parked, expired;
+    int64_t stock_left; /* -1: no stock set */
     int64_t refill_ms, now_ms;
     int64_t start_ms;                /* to the start; -1: none ahead */
     int64_t cap;                     /* admissions an interval that the load allows; -1: no such limit */

@@ -8,7 +8,8 @@ struct text announce_departed(struct admission *admission, char dst[DEPARTED_SIZ
     return text_of(dst);
 }
 
-struct message announce_state(const struct admission *admission, struct text session, double rate, struct text departed)
+struct message announce_state(const struct admission *admission, struct text session, const struct pace *pace,
+                              struct text departed)
 {
     return (struct message){
         .type = MESSAGE_WAITING_STATE,
@@ -20,7 +21,7 @@ struct message announce_state(const struct admission *admission, struct text ses
         .tail = admission->tail,
         .waiting = admission->waiting,
         .lobby = admission->lobby,
-        .rate = rate,
+        .pace = *pace,
         .phase = text_of(admission->phase),
         .status = text_of(admission->status),
         .departed = departed,

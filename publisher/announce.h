@@ -11,7 +11,7 @@
 
 /** The departures as a list into DST, or "*" where they do not fit. Sorts them in ADMISSION. */
 struct text announce_departed(struct admission *admission, char dst[DEPARTED_SIZE]);
-struct message announce_state(const struct admission *admission, struct text session, double rate,
+struct message announce_state(const struct admission *admission, struct text session, const struct pace *pace,
                               struct text departed);
 struct message announce_closed(uint64_t epoch, struct text session, struct text reason, uint64_t tail);
 /** PLACES as draw.h writes them. */

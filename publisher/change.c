@@ -197,11 +197,24 @@ static void change_enlist(struct change *change)
         change_fail(change, err);
 }
 
-static bool already(const struct change *change)
+static bool condition_holds(const struct change *change, int64_t version)
 {
-    const char *status = change_row(change)->status,
-               *now = json_string_value(json_object_get(change->before, "status"));
-    return status && now && strcmp(status, now) == 0 && !change->condition.given;
+    int64_t wanted;
+    struct text expected = text_of(change->condition.expected);
+    return !change->condition.given || text_is(expected, "*") ||
+           (text_int(expected, 0, INT64_MAX, &wanted) == OK && wanted == version);
+}
+
+/* It is as it is to be: the verbs are idempotent, and a patch that changes nothing is no change. */
+static bool already(const struct change *change, int64_t version)
+{
+    bool changes = change->kind == CHANGE_PATCH || change_row(change)->status;
+    if (!changes || !change->before || !condition_holds(change, version))
+        return false;
+    json_t *after = change_after(change);
+    bool same = after && json_equal(change->before, after);
+    json_decref(after);
+    return same;
 }
 
 /* False: answered. */
@@ -235,7 +248,7 @@ static void looked(void *data, enum err err, const struct redis_reply *reply)
                      (!change->before || strcmp(change->condition.expected, "absent") == 0);
     if (change->kind == CHANGE_PATCH && change->before && !merge(change)) {
         change_free(change);
-    } else if (already(change)) { /* the verbs are idempotent */
+    } else if (already(change, change->before_version)) {
         change->status = 200;
         change_show(change);
     } else if (change->create && !change->before) {

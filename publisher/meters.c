@@ -1,10 +1,11 @@
 #include "publisher/meters.h"
 
 #include "publisher/announce.h"
+#include "publisher/catalog.h"
 
 #include <string.h>
 
-#define SERIES_MAX 100000
+#define SERIES_MAX (20 * CATALOG_MAX)
 
 static const struct metric_def defs[METER_COUNT] = {
     METER_SHARED_ROWS,
@@ -23,9 +24,14 @@ static const struct metric_def defs[METER_COUNT] = {
                           METRIC_GAUGE,
                           {"session"}},
     [METER_ETA] = {"anteroom_session_eta_seconds",
-                   "Wait of a newcomer at the measured rate; 0 while it is unknown.",
+                   "Wait of the last in line as it is told to visitors; 0 while it is unknown.",
                    METRIC_GAUGE,
                    {"session"}},
+    [METER_ETA_ERROR] = {"anteroom_eta_error_ratio",
+                         "How wrong the ETA given at the join was for those admitted now: |actual - told| / told, "
+                         "of one sampled ticket at a time, smoothed over the last few.",
+                         METRIC_GAUGE,
+                         {"session"}},
     [METER_ADMITTED] = {"anteroom_session_admitted_total",
                         "Admissions by this publisher.",
                         METRIC_COUNTER,
@@ -80,23 +86,34 @@ static void gauge(struct metrics *metrics, enum publisher_meter meter, double va
 }
 
 void publisher_meters_session(struct metrics *metrics, const char *session, const struct admission *admission,
-                              double rate)
+                              const struct pace *pace)
 {
+    struct eta eta;
+    uint64_t actual =
+        admission->admitted_now > admission->virtual_now ? admission->admitted_now - admission->virtual_now : 0;
     gauge(metrics, METER_OWNER, 1, session);
     gauge(metrics, METER_WAITING, (double)admission->waiting, session);
     gauge(metrics, METER_LOBBY, (double)admission->lobby, session);
     gauge(metrics, METER_PARKED, (double)admission->parked, session);
     gauge(metrics, METER_ACTIVE, (double)admission->active, session);
-    gauge(metrics, METER_ETA, rate > 0 ? (double)admission->waiting / rate : 0, session);
+    bool told =
+        admission->waiting > 0 && strcmp(admission->status, "paused") != 0 && eta_of(pace, admission->waiting, &eta);
+    gauge(metrics, METER_ETA, told ? (double)eta.seconds : 0, session);
     if (admission->stock_left >= 0)
         gauge(metrics, METER_STOCK_LEFT, (double)admission->stock_left, session);
-    count(metrics, METER_ADMITTED, admission->admitted_now - admission->virtual_now, session, "actual");
+    count(metrics, METER_ADMITTED, actual, session, "actual");
     count(metrics, METER_ADMITTED, admission->virtual_now, session, "virtual");
     count(metrics, METER_DEPARTED, admission->expired, session, "expired");
     count(metrics, METER_DEPARTED, announce_left(admission), session,
           admission->closing[0] ? admission->closing : "left");
     for (size_t i = 0; i < sizeof held_reasons / sizeof held_reasons[0]; i++)
         metrics_set(metrics, METER_HELD, strcmp(admission->held, held_reasons[i]) == 0, session, held_reasons[i], NULL);
+}
+
+void publisher_meters_promise(struct metrics *metrics, const char *session, const struct promise *promise)
+{
+    if (promise->kept > 0)
+        gauge(metrics, METER_ETA_ERROR, promise->error, session);
 }
 
 void publisher_meters_fenced(struct metrics *metrics, const char *session)

@@ -4,7 +4,7 @@
 
 #include "common/base/meter_shared.h"
 #include "common/base/text.h"
-#include "publisher/admission.h"
+#include "publisher/promise.h"
 
 enum publisher_meter {
     METER_WAITING = METER_SHARED,
@@ -13,6 +13,7 @@ enum publisher_meter {
     METER_ACTIVE,
     METER_STOCK_LEFT,
     METER_ETA,
+    METER_ETA_ERROR,
     METER_ADMITTED,
     METER_DEPARTED,
     METER_HELD,
@@ -28,9 +29,11 @@ enum publisher_meter {
 };
 
 MUST_CHECK enum err publisher_meters_create(struct metrics **metrics);
-/** What a tick of a session we own found. RATE: admissions a second, 0 = unknown. */
+/** What a tick of a session we own found, and the pace after it. */
 void publisher_meters_session(struct metrics *metrics, const char *session, const struct admission *admission,
-                              double rate);
+                              const struct pace *pace);
+/** How wrong the ETAs were; nothing before one was put to the test. */
+void publisher_meters_promise(struct metrics *metrics, const char *session, const struct promise *promise);
 /** The session is another publisher's: only session_owner stays, at 0. */
 void publisher_meters_fenced(struct metrics *metrics, const char *session);
 

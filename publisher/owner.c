@@ -55,7 +55,7 @@ enum err owner_create(struct publisher *publisher, struct text session, struct o
         return ERR_NOMEM;
     owner->publisher = publisher;
     CHECK(text_copy(owner->session, sizeof owner->session, session) == OK);
-    rate_init(&owner->rate);
+    pace_init(&owner->pace);
     CHECK(uv_timer_init(publisher->loop, &owner->timer) == 0);
     owner->timer.data = owner;
     *out = owner;
@@ -98,14 +98,14 @@ static void owner_lose(struct owner *owner, const struct admission *admission)
     owner->settled_count = owner->server_count = 0; /* all of it is the owner's to do now */
     owner->held[0] = '\0';
     owner->announced = (struct line_rev){0, 0};
-    rate_init(&owner->rate);
+    pace_init(&owner->pace);
+    owner->promise = (struct promise){0};
     publisher_meters_fenced(owner->publisher->metrics, owner->session);
 }
 
 static void owner_win(struct owner *owner, const struct admission *admission)
 {
     struct publisher *publisher = owner->publisher;
-    bool open = strcmp(admission->status, "open") == 0 && strcmp(admission->phase, "open") == 0;
     if (!owner->owned)
         log_event(LOG_INFO, "owner", LOG_S("session", owner->session), LOG_I("epoch", admission->rev.epoch),
                   LOG_I("waiting", admission->waiting));
@@ -114,8 +114,11 @@ static void owner_win(struct owner *owner, const struct admission *admission)
     owner->known = admission->rev;
     owner->settled_count = 0; /* the script has taken them */
     memcpy(owner->held, admission->held, sizeof owner->held);
-    rate_observe(&owner->rate, clock_mono_ms(), admission->admitted_now, open && admission->waiting > 0);
-    publisher_meters_session(publisher->metrics, owner->session, admission, rate_value(&owner->rate));
+    pace_observe(&owner->pace, clock_mono_ms(), admission);
+    struct pace pace = pace_value(&owner->pace);
+    promise_observe(&owner->promise, &pace, owner->pace.busy_ms, admission);
+    publisher_meters_session(publisher->metrics, owner->session, admission, &pace);
+    publisher_meters_promise(publisher->metrics, owner->session, &owner->promise);
     metrics_set(publisher->metrics, METER_CLOCK_DIFFERENCE, (double)(clock_wall_ms() - admission->now_ms) / 1000, NULL,
                 NULL, NULL);
 }

@@ -6,7 +6,8 @@
 
 #include "common/base/map.h"
 #include "publisher/admission.h"
-#include "publisher/rate.h"
+#include "publisher/pace.h"
+#include "publisher/promise.h"
 
 #include <uv.h>
 
@@ -32,7 +33,8 @@ struct owner {
     size_t server_count;
     char held[16];
     char load_key[LOAD_KEY_MAX + 1]; /* where the site reports its load; "": the session is not adaptive */
-    struct rate rate;
+    struct pace_meter pace;
+    struct promise promise; /* how right the ETAs are */
 };
 
 /** Ticks at once if it can. ERR_NOMEM. */

@@ -108,6 +108,7 @@ bool publisher_start(struct publisher *publisher, const struct redis_url *url)
     reaper_init(&publisher->reaper, publisher);
     loads_init(&publisher->loads, publisher->metrics);
     guard_init(&publisher->guard, publisher->loop);
+    crowds_init(&publisher->crowds, publisher);
     start_timers(publisher);
     return connect_redis(publisher, url) == OK && admin_serve(publisher) && probe_serve(publisher);
 }
@@ -136,6 +137,7 @@ void publisher_stop(struct publisher *publisher, int exit_code)
         http_server_stop_listening(publisher->admin_server);
         http_server_drain(publisher->admin_server);
     }
+    crowds_stop(&publisher->crowds);
     uv_timer_start(&publisher->stopper, on_stopper, 0, STOP_LOOK_MS);
 }
 
@@ -149,6 +151,7 @@ void publisher_close(struct publisher *publisher)
     if (publisher->line.redis)
         redis_close(publisher->line.redis, NULL, NULL); /* ends ticks, burials and operations */
     catalog_finish(&publisher->catalog);
+    crowds_close(&publisher->crowds);
     uv_close((uv_handle_t *)&publisher->second, NULL);
     uv_close((uv_handle_t *)&publisher->stopper, NULL);
     for (int i = 0; i < 3; i++)

@@ -7,6 +7,7 @@
 #include "common/http/server.h"
 #include "common/line/line.h"
 #include "publisher/catalog.h"
+#include "publisher/crowd.h"
 #include "publisher/doorbell.h"
 #include "publisher/guard.h"
 #include "publisher/load.h"
@@ -31,6 +32,7 @@ struct publisher {
     struct doorbell doorbell;
     struct reaper reaper;
     struct guard guard;
+    struct crowds crowds;
     struct loads loads;
     struct metrics *metrics;
     uv_timer_t second;

@@ -128,8 +128,8 @@ static void publish(struct tick *tick)
     struct text session = text_of(tick->session);
     char departed[DEPARTED_SIZE];
     if (admission->announce) {
-        struct message state =
-            announce_state(admission, session, rate_value(&tick->owner->rate), announce_departed(admission, departed));
+        struct pace pace = pace_value(&tick->owner->pace);
+        struct message state = announce_state(admission, session, &pace, announce_departed(admission, departed));
         announce_all(tick, &state);
     }
     if (admission->closing[0]) {

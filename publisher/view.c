@@ -51,6 +51,15 @@ static void put(json_t *object, const char *name, json_t *value)
     json_object_set_new(object, name, value ? value : json_null());
 }
 
+/* NULL: none of this publisher's. */
+static json_t *crowd_json(const struct crowd *crowd)
+{
+    if (!crowd)
+        return NULL;
+    return json_pack("{s:I, s:I, s:I}", "count", (json_int_t)crowd->plan.count, "made", (json_int_t)crowd->plan.made,
+                     "perSecond", (json_int_t)crowd->plan.per_second);
+}
+
 static json_t *live_json(const struct view *view)
 {
     const struct owner *owner = catalog_find(&view->views->publisher->catalog, text_of(view->session));
@@ -60,7 +69,9 @@ static json_t *live_json(const struct view *view)
         put(live, counted[i], json_integer(view->counts[i].value));
     json_object_update(live, view->state);
     put(live, "held", owned && owner->held[0] ? json_string(owner->held) : NULL);
-    put(live, "ratePerSecond", owned && rate_value(&owner->rate) > 0 ? json_real(rate_value(&owner->rate)) : NULL);
+    struct pace pace = owned ? pace_value(&owner->pace) : (struct pace){.rate = 0};
+    put(live, "crowd", crowd_json(crowd_find(&view->views->publisher->crowds, text_of(view->session))));
+    put(live, "ratePerSecond", pace.rate > 0 ? json_real(pace.rate) : NULL);
     return live;
 }
 

@@ -14,19 +14,27 @@ static const double bounds[] = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0
 
 struct metric_series {
     struct map_node node;
-    struct list link;  /* in its metric's list */
-    double value;      /* counter, gauge; a histogram's sum */
-    uint64_t *buckets; /* BOUND_COUNT + 1, histograms only; not cumulative */
+    struct list link;    /* in its metric's list */
+    struct list sibling; /* among those of its session, where the first label is one */
+    double value;        /* counter, gauge; a histogram's sum */
+    uint64_t *buckets;   /* BOUND_COUNT + 1, histograms only; not cumulative */
     uint64_t count;
     size_t key_len;
     char labels[METRIC_LABELS_MAX][80];
     char key[KEY_MAX];
 };
 
+/* A session's series, so that dropping one of ten thousand sessions does not look at all the others' series. */
+struct metric_group {
+    struct map_node node;
+    struct list series;
+    char session[80];
+};
+
 struct metrics {
     const struct metric_def *defs;
     size_t count, series_max;
-    struct map series;
+    struct map series, groups;
     struct list *by_metric;
     struct metric_series overflow; /* never rendered */
     uint64_t overflow_buckets[BOUND_COUNT + 1];
@@ -36,6 +44,11 @@ static struct text series_key(const struct map_node *node)
 {
     const struct metric_series *series = CONTAINER_OF(node, const struct metric_series, node);
     return (struct text){series->key, series->key_len};
+}
+
+static struct text group_key(const struct map_node *node)
+{
+    return text_of(CONTAINER_OF(node, const struct metric_group, node)->session);
 }
 
 enum err metrics_create(struct metrics **out, const struct metric_def *defs, size_t count, size_t series_max)
@@ -52,6 +65,7 @@ enum err metrics_create(struct metrics **out, const struct metric_def *defs, siz
     *metrics = (struct metrics){.defs = defs, .count = count, .series_max = series_max, .by_metric = heads};
     metrics->overflow.buckets = metrics->overflow_buckets;
     map_init(&metrics->series, series_key);
+    map_init(&metrics->groups, group_key);
     for (size_t i = 0; i < count; i++) /* what has no labels is there from the start, at 0 */
         if (!defs[i].labels[0])
             metrics_series(metrics, i, NULL, NULL, NULL);
@@ -63,6 +77,7 @@ static void series_free(struct metrics *metrics, struct metric_series *series)
 {
     map_remove(&metrics->series, &series->node);
     list_remove(&series->link);
+    list_remove(&series->sibling);
     free(series->buckets);
     free(series);
 }
@@ -74,9 +89,35 @@ void metrics_destroy(struct metrics *metrics)
     for (size_t i = 0; i < metrics->count; i++)
         while (!list_empty(&metrics->by_metric[i]))
             series_free(metrics, CONTAINER_OF(list_first(&metrics->by_metric[i]), struct metric_series, link));
+    MAP_EACH(&metrics->groups, node, next, cursor)
+    free(CONTAINER_OF(node, struct metric_group, node));
     map_finish(&metrics->series);
+    map_finish(&metrics->groups);
     free(metrics->by_metric);
     free(metrics);
+}
+
+/* A session may be called like a command or an event: only a label of this name makes one. */
+static bool is_of_session(const struct metric_def *def)
+{
+    return def->labels[0] && strcmp(def->labels[0], "session") == 0;
+}
+
+/* Found or made; NULL without memory. */
+static struct metric_group *group_get(struct metrics *metrics, const char *session)
+{
+    struct map_node *node = map_find(&metrics->groups, text_of(session));
+    if (node)
+        return CONTAINER_OF(node, struct metric_group, node);
+    struct metric_group *group = calloc(1, sizeof *group);
+    if (!group)
+        return NULL;
+    list_init(&group->series);
+    snprintf(group->session, sizeof group->session, "%s", session);
+    if (map_insert(&metrics->groups, &group->node) == OK)
+        return group;
+    free(group);
+    return NULL;
 }
 
 struct metric_series *metrics_series(struct metrics *metrics, size_t metric, const char *a, const char *b,
@@ -92,12 +133,17 @@ struct metric_series *metrics_series(struct metrics *metrics, size_t metric, con
         return CONTAINER_OF(node, struct metric_series, node);
     bool histogram = metrics->defs[metric].type == METRIC_HISTOGRAM;
     struct metric_series *series = metrics->series.len < metrics->series_max ? calloc(1, sizeof *series) : NULL;
+    bool grouped = is_of_session(&metrics->defs[metric]);
     if (series && histogram)
         series->buckets = calloc(BOUND_COUNT + 1, sizeof *series->buckets);
-    if (!series || (histogram && !series->buckets)) {
+    struct metric_group *group = series && grouped ? group_get(metrics, values[0]) : NULL;
+    if (!series || (histogram && !series->buckets) || (grouped && !group)) {
+        if (series)
+            free(series->buckets);
         free(series);
         return &metrics->overflow;
     }
+    list_init(&series->sibling);
     memcpy(series->key, key, key_len);
     series->key_len = key_len;
     for (size_t i = 0; i < METRIC_LABELS_MAX; i++)
@@ -108,6 +154,8 @@ struct metric_series *metrics_series(struct metrics *metrics, size_t metric, con
         return &metrics->overflow;
     }
     list_append(&metrics->by_metric[metric], &series->link);
+    if (group)
+        list_append(&group->series, &series->sibling);
     return series;
 }
 
@@ -138,17 +186,14 @@ double metric_value(const struct metric_series *series)
 
 void metrics_drop(struct metrics *metrics, const char *session)
 {
-    for (size_t i = 0; i < metrics->count; i++) {
-        struct list *head = &metrics->by_metric[i];
-        if (!metrics->defs[i].labels[0] || strcmp(metrics->defs[i].labels[0], "session") != 0)
-            continue; /* a session may be called like a command or an event */
-        for (struct list *at = head->next, *next; at != head; at = next) {
-            next = at->next;
-            struct metric_series *series = CONTAINER_OF(at, struct metric_series, link);
-            if (strcmp(series->labels[0], session) == 0)
-                series_free(metrics, series);
-        }
-    }
+    struct map_node *node = map_find(&metrics->groups, text_of(session));
+    if (!node)
+        return;
+    struct metric_group *group = CONTAINER_OF(node, struct metric_group, node);
+    while (!list_empty(&group->series))
+        series_free(metrics, CONTAINER_OF(list_first(&group->series), struct metric_series, sibling));
+    map_remove(&metrics->groups, node);
+    free(group);
 }
 
 void metrics_add(struct metrics *metrics, size_t metric, double by, const char *a, const char *b, const char *c)

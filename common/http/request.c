@@ -83,6 +83,23 @@ static bool param_is(struct text key, const char *name)
     return percent_decode(decoded, sizeof decoded, key, true, &len) == OK && text_is((struct text){decoded, len}, name);
 }
 
+bool http_request_params_only(const struct http_request *request, const char *names)
+{
+    struct text rest = http_request_query(request), pair, key;
+    while (text_next(&rest, '&', &pair)) {
+        struct text known = text_of(names), name;
+        bool found = pair.len == 0;
+        text_next(&pair, '=', &key);
+        while (!found && text_next(&known, ' ', &name)) {
+            char one[64];
+            found = name.len > 0 && text_copy(one, sizeof one, name) == OK && param_is(key, one);
+        }
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
 enum err http_request_param(const struct http_request *request, const char *name, char *dst, size_t size)
 {
     struct text rest = http_request_query(request), pair, found = absent();

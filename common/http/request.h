@@ -27,6 +27,8 @@ struct text http_request_body(const struct http_request *request);
 /** A query parameter, percent-decoded into DST with a NUL. ERR_MISSING, ERR_INVALID (broken escape, given twice, NUL
  *  inside), ERR_TOO_BIG. */
 MUST_CHECK enum err http_request_param(const struct http_request *request, const char *name, char *dst, size_t size);
+/** Every query parameter is one of NAMES, separated by blanks. */
+bool http_request_params_only(const struct http_request *request, const char *names);
 /** A path parameter of the route, raw; {NULL, 0} when the route has none of that name. */
 struct text http_request_segment(const struct http_request *request, const char *name);
 const struct route *http_request_route(const struct http_request *request);

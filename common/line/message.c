@@ -31,6 +31,14 @@ static void put_number(struct message_command *command, const char *name, uint64
     put_text(command, name, text_of(dst));
 }
 
+static void put_measure(struct message_command *command, const char *name, double value, int decimals)
+{
+    CHECK(command->number_count < sizeof command->numbers / sizeof command->numbers[0]);
+    char *dst = command->numbers[command->number_count++];
+    snprintf(dst, sizeof command->numbers[0], "%.*f", decimals, value);
+    put_text(command, name, text_of(dst));
+}
+
 static void put_waiting_state(struct message_command *command, const struct message *message)
 {
     put_number(command, "rev", message->rev);
@@ -40,11 +48,13 @@ static void put_waiting_state(struct message_command *command, const struct mess
     put_number(command, "head", message->head);
     put_number(command, "tail", message->tail);
     put_number(command, "waiting", message->waiting);
-    char *rate = command->numbers[command->number_count++];
-    snprintf(rate, sizeof command->numbers[0], "%.3f", message->rate);
-    put_text(command, "rate", text_of(rate));
     put_text(command, "departed", message->departed);
     put_number(command, "lobby", message->lobby);
+    put_measure(command, "rate", message->pace.rate, 3);
+    put_measure(command, "leaving", message->pace.leaving, 6);
+    put_measure(command, "noise", message->pace.noise, 3);
+    put_measure(command, "drift", message->pace.drift, 3);
+    put_measure(command, "step", message->pace.step, 3);
 }
 
 void message_encode(struct message_command *command, const char *prefix, struct text server,
@@ -97,7 +107,7 @@ void message_encode(struct message_command *command, const char *prefix, struct 
 /* Fields by name; where they go in the struct. */
 static const struct field {
     const char *name;
-    enum { FIELD_TEXT, FIELD_NUMBER, FIELD_GEN, FIELD_TIME, FIELD_RATE } kind;
+    enum { FIELD_TEXT, FIELD_NUMBER, FIELD_GEN, FIELD_TIME, FIELD_MEASURE } kind;
     size_t offset;
 } fields_known[] = {
     {"session", FIELD_TEXT, offsetof(struct message, session)},
@@ -107,7 +117,11 @@ static const struct field {
     {"head", FIELD_NUMBER, offsetof(struct message, head)},
     {"tail", FIELD_NUMBER, offsetof(struct message, tail)},
     {"waiting", FIELD_NUMBER, offsetof(struct message, waiting)},
-    {"rate", FIELD_RATE, offsetof(struct message, rate)},
+    {"rate", FIELD_MEASURE, offsetof(struct message, pace.rate)},
+    {"leaving", FIELD_MEASURE, offsetof(struct message, pace.leaving)},
+    {"noise", FIELD_MEASURE, offsetof(struct message, pace.noise)},
+    {"drift", FIELD_MEASURE, offsetof(struct message, pace.drift)},
+    {"step", FIELD_MEASURE, offsetof(struct message, pace.step)},
     {"phase", FIELD_TEXT, offsetof(struct message, phase)},
     {"status", FIELD_TEXT, offsetof(struct message, status)},
     {"departed", FIELD_TEXT, offsetof(struct message, departed)},
@@ -133,7 +147,7 @@ static enum err field_set(struct message *message, const struct field *field, st
     case FIELD_TEXT:
         *(struct text *)at = value;
         return OK;
-    case FIELD_RATE:
+    case FIELD_MEASURE:
         return text_double(value, at);
     case FIELD_GEN:
         err = text_int(value, 0, UINT32_MAX, &number);

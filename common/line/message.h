@@ -3,6 +3,7 @@
 #ifndef ANTEROOM_LINE_MESSAGE_H
 #define ANTEROOM_LINE_MESSAGE_H
 
+#include "common/line/eta.h"
 #include "common/line/keyspace.h"
 #include "common/redis/reply.h"
 
@@ -26,7 +27,7 @@ struct message {
     uint64_t epoch;
     /* waiting-state */
     uint64_t rev, base, head, tail, waiting, lobby;
-    double rate; /* admissions a second as measured; 0 = unknown */
+    struct pace pace; /* as measured; zeros: unknown, or not told by an older publisher */
     struct text phase, status;
     struct text departed; /* "131,+2,+9": first ticket, then gaps, ascending; "*": fetch a picture; "": none */
     /* entry, superseded, closed for one place */
@@ -41,13 +42,13 @@ struct message {
     struct text places; /* drawn: "<id>:<ticket>,…" */
 };
 
-#define MESSAGE_ARGS_MAX 40
+#define MESSAGE_ARGS_MAX 48
 
 /** The XADD of a message, ready for redis_call. Borrows the message's texts and itself holds the numbers. */
 struct message_command {
     struct text args[MESSAGE_ARGS_MAX];
     size_t count;
-    char numbers[12][24], key[KEY_SIZE];
+    char numbers[16][24], key[KEY_SIZE];
     size_t number_count;
 };
 

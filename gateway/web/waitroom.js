@@ -22,13 +22,19 @@
     at('progress').hidden = true;
     say(text);
   };
-  const minutes = (seconds) => seconds === null ? '–' : seconds < 60 ? seconds + ' s' : Math.ceil(seconds / 60) + ' min';
+  // Calm: whole minutes, one number where both ends are the same, and no seconds that count down.
+  const about = (range) => {
+    if (!range) return '–';
+    if (range[1] < 60) return 'under a minute';
+    const low = Math.floor(range[0] / 60), high = Math.ceil(range[1] / 60);
+    return (low === 0 ? 'up to ' : low === high ? '' : low + '–') + high + ' min';
+  };
   const show = (state) => {
     at('caption').textContent = state.status === 'PAUSED' ? 'The line is paused' : 'You are in line';
     at('position').textContent = state.position.toLocaleString();
     at('ahead').textContent = state.ahead.toLocaleString();
     at('behind').textContent = state.behind.toLocaleString();
-    at('eta').textContent = minutes(state.etaSeconds);
+    at('eta').textContent = about(state.etaRange);
     at('progress').value = state.progress;
     at('progress').hidden = at('line').hidden = false;
     document.title = '#' + state.position + ' – Waiting room';

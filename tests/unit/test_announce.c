@@ -35,7 +35,8 @@ static void a_state_message_says_what_the_tick_found(void **state)
     struct admission admission = {
         .rev = {5, 6}, .base = 1, .head = 2, .tail = 9, .waiting = 7, .phase = "open", .status = "paused"};
     struct message_command command;
-    struct message message = announce_state(&admission, TEXT("s"), 1.5, TEXT("3"));
+    struct pace pace = {.rate = 1.5, .leaving = 0.00025, .noise = 12, .drift = 0.125, .step = 5};
+    struct message message = announce_state(&admission, TEXT("s"), &pace, TEXT("3"));
     message_encode(&command, "p:", TEXT("gw.boot"), &message);
     static const char *const expected[] = {"XADD",
                                            "p:server:gw:stream",
@@ -64,10 +65,18 @@ static void a_state_message_says_what_the_tick_found(void **state)
                                            "9",
                                            "waiting",
                                            "7",
+                                           "departed",
+                                           "3",
                                            "rate",
                                            "1.500",
-                                           "departed",
-                                           "3"};
+                                           "leaving",
+                                           "0.000250",
+                                           "noise",
+                                           "12.000",
+                                           "drift",
+                                           "0.125",
+                                           "step",
+                                           "5.000"};
     assert_int_equal(command.count, ROWS(expected));
     for (size_t i = 0; i < command.count; i++)
         assert_true(text_is(command.args[i], expected[i]));

@@ -34,7 +34,7 @@ static void what_is_encoded_decodes_to_the_same(void **state)
                               .head = 120,
                               .tail = 990,
                               .waiting = 850,
-                              .rate = 2.5,
+                              .pace = {2.5, 0.25, 7, 0.125, 5},
                               .phase = TEXT("open"),
                               .status = TEXT("paused"),
                               .departed = TEXT("131,+2,+9")};
@@ -42,7 +42,7 @@ static void what_is_encoded_decodes_to_the_same(void **state)
     assert_int_equal(out.type, MESSAGE_WAITING_STATE);
     assert_true(out.epoch == 17 && out.rev == 3 && out.base == 1 && out.head == 120 && out.tail == 990 &&
                 out.waiting == 850);
-    assert_true(out.rate > 2.49 && out.rate < 2.51 && text_is(out.status, "paused") &&
+    assert_true(memcmp(&out.pace, &in.pace, sizeof in.pace) == 0 && text_is(out.status, "paused") &&
                 text_is(out.departed, "131,+2,+9"));
     reply_words_free(reply);
     in = (struct message){.type = MESSAGE_ENTRY,
@@ -66,6 +66,37 @@ static void what_is_encoded_decodes_to_the_same(void **state)
     decode_again(&in, &out, &reply);
     assert_int_equal(out.gen, 4);
     reply_words_free(reply);
+}
+
+/* An older publisher tells only its rate, a newer one more than we know. */
+static void the_pace_of_other_versions_is_taken_as_far_as_it_goes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words[24];
+        enum err err;
+        struct pace pace;
+    } rows[] = {
+        {{"type", "waiting-state", "session", "s", "epoch", "1", "rev", "1", "rate", "2.500", NULL}, OK, {.rate = 2.5}},
+        {{"type", "waiting-state", "session", "s", "epoch", "1", "rev", "1", NULL}, OK, {.rate = 0}},
+        {{"type", "waiting-state", "session", "s", "epoch", "1", "rev", "1", "step", "5", "mood", "good", NULL},
+         OK,
+         {.step = 5}},
+        {{"type", "waiting-state", "session", "s", "epoch", "1", "rev", "1", "noise", "inf", NULL},
+         ERR_INVALID,
+         {.rate = 0}},
+        {{"type", "waiting-state", "session", "s", "epoch", "1", "rev", "1", "leaving", "", NULL},
+         ERR_INVALID,
+         {.rate = 0}},
+    };
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        struct message message;
+        struct redis_reply *reply = reply_words(rows[i].words);
+        assert_int_equal(message_decode(reply, &message), rows[i].err);
+        if (rows[i].err == OK)
+            assert_memory_equal(&message.pace, &rows[i].pace, sizeof message.pace);
+        reply_words_free(reply);
+    }
 }
 
 static void poisoned_entries_are_refused_and_unknown_ones_tolerated(void **state)
@@ -121,6 +152,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_encoded_decodes_to_the_same),
+        cmocka_unit_test(the_pace_of_other_versions_is_taken_as_far_as_it_goes),
         cmocka_unit_test(poisoned_entries_are_refused_and_unknown_ones_tolerated),
         cmocka_unit_test(departures_are_sorted_and_written_as_gaps),
     };

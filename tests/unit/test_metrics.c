@@ -61,11 +61,34 @@ static void label_combinations_are_bounded(void **state)
     metrics_destroy(metrics);
 }
 
+static void a_dropped_session_takes_its_own_series_and_no_others(void **state)
+{
+    (void)state;
+    struct metrics *metrics;
+    char text[8192];
+    assert_int_equal(metrics_create(&metrics, defs, ROWS(defs), 100), OK);
+    metrics_set(metrics, LEVEL, 1, "s", NULL, NULL);
+    metrics_set(metrics, LEVEL, 2, "t", NULL, NULL);
+    metrics_add(metrics, HITS, 3, "s", "200", NULL); /* a route of the same name */
+    metrics_drop(metrics, "s");
+    metrics_drop(metrics, "s");
+    metrics_drop(metrics, "nobody");
+    render(metrics, text, sizeof text);
+    assert_null(strstr(text, "level{session=\"s\"}"));
+    assert_non_null(strstr(text, "level{session=\"t\"} 2\n"));
+    assert_non_null(strstr(text, "hits_total{route=\"s\",code=\"200\"} 3\n"));
+    metrics_set(metrics, LEVEL, 4, "s", NULL, NULL);
+    render(metrics, text, sizeof text);
+    assert_non_null(strstr(text, "level{session=\"s\"} 4\n"));
+    metrics_destroy(metrics);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(series_are_rendered_with_their_labels_escaped),
         cmocka_unit_test(label_combinations_are_bounded),
+        cmocka_unit_test(a_dropped_session_takes_its_own_series_and_no_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
+
 #include "common/base/buf.h"
 #include "common/http/exchange.h"
 #include "common/http/head.h"
@@ -58,6 +60,26 @@ static void a_target_without_question_mark_has_no_query(void **state)
     assert_non_null(http_request_query(&request).at);
     assert_int_equal(http_request_query(&request).len, 0);
     request_finish(&request);
+}
+
+static void unknown_parameters_are_noticed(void **state)
+{
+    static const struct {
+        const char *query;
+        bool only;
+    } rows[] = {
+        {"", true},         {"?", true},   {"?limit=1&after=2", true}, {"?%6cimit", true},  {"?limit=1&&", true},
+        {"?limt=1", false}, {"?=", false}, {"?limit=1&x", false},      {"?Limit=1", false}, {"?limit%00=1", false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct http_request request;
+        char bytes[128];
+        snprintf(bytes, sizeof bytes, "GET /a%s HTTP/1.1\r\nHost: h\r\n\r\n", rows[i].query);
+        request_init(&request, bytes);
+        assert_int_equal(http_request_params_only(&request, "limit after"), rows[i].only);
+        assert_int_equal(http_request_params_only(&request, ""), i < 2);
+        request_finish(&request);
+    }
 }
 
 static void parameters_are_decoded_and_must_be_given_once(void **state)
@@ -121,6 +143,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_request_gives_its_parts),
         cmocka_unit_test(a_target_without_question_mark_has_no_query),
+        cmocka_unit_test(unknown_parameters_are_noticed),
         cmocka_unit_test(parameters_are_decoded_and_must_be_given_once),
         cmocka_unit_test(a_request_id_is_taken_over_only_when_harmless),
     };

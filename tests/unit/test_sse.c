@@ -4,6 +4,7 @@
 #include <jansson.h>
 
 static struct sse sse;
+static const struct pace steady = {.rate = 2, .drift = 0.05, .step = 5}, slow = {.rate = 0.001}, unknown = {.rate = 0};
 
 static const char *payload(void)
 {
@@ -15,13 +16,13 @@ static const char *payload(void)
 static void a_state_frame_is_the_one_in_the_docs(void **state)
 {
     (void)state;
-    struct sse_state facts = {TEXT("42"), false, 123, 1000, 195, 2.0};
+    struct sse_state facts = {TEXT("42"), false, 123, 1000, 195, &steady};
     sse_start(&sse);
     sse_waiting_state(&sse, &facts);
     assert_string_equal(
         payload(),
         "event: waiting-state\ndata: {\"sessionId\":\"42\",\"status\":\"WAITING\",\"position\":123,\"ahead\":122,"
-        "\"behind\":877,\"waiting\":1000,\"etaSeconds\":62,\"progress\":0.36}\n\n");
+        "\"behind\":877,\"waiting\":1000,\"etaSeconds\":62,\"etaRange\":[52,71],\"progress\":0.36}\n\n");
 }
 
 static void odd_figures_still_make_sense(void **state)
@@ -31,15 +32,15 @@ static void odd_figures_still_make_sense(void **state)
         struct sse_state facts;
         const char *data;
     } rows[] = {
-        {{{"s", 1}, true, 1, 1, 1, 5},
+        {{{"s", 1}, true, 1, 1, 1, &steady},
          "{\"sessionId\":\"s\",\"status\":\"PAUSED\",\"position\":1,\"ahead\":0,\"behind\":0,\"waiting\":1,"
-         "\"etaSeconds\":null,\"progress\":0.00}"},
-        {{{"s", 1}, false, 9, 3, 5, 0},
+         "\"etaSeconds\":null,\"etaRange\":null,\"progress\":0.00}"},
+        {{{"s", 1}, false, 9, 3, 5, &unknown},
          "{\"sessionId\":\"s\",\"status\":\"WAITING\",\"position\":9,\"ahead\":8,\"behind\":0,\"waiting\":9,"
-         "\"etaSeconds\":null,\"progress\":0.00}"},
-        {{{"s", 1}, false, 1, 10, 1000, 0.001},
+         "\"etaSeconds\":null,\"etaRange\":null,\"progress\":0.00}"},
+        {{{"s", 1}, false, 1, 10, 1000, &slow},
          "{\"sessionId\":\"s\",\"status\":\"WAITING\",\"position\":1,\"ahead\":0,\"behind\":9,\"waiting\":10,"
-         "\"etaSeconds\":1000,\"progress\":0.99}"},
+         "\"etaSeconds\":1000,\"etaRange\":[719,1391],\"progress\":0.99}"},
     };
     for (size_t i = 0; i < ROWS(rows); i++) {
         sse_start(&sse);
@@ -50,15 +51,6 @@ static void odd_figures_still_make_sense(void **state)
         json_decref(json);
         assert_memory_equal(data, rows[i].data, strlen(rows[i].data));
     }
-}
-
-static void the_eta_is_whole_seconds_or_unknown(void **state)
-{
-    (void)state;
-    assert_int_equal(sse_eta_seconds(10, 2), 5);
-    assert_int_equal(sse_eta_seconds(11, 2), 6);
-    assert_int_equal(sse_eta_seconds(10, 0), -1);
-    assert_int_equal(sse_eta_seconds(UINT64_MAX, 1e-9), -1);
 }
 
 static void an_entry_carries_everything_the_site_needs(void **state)
@@ -95,7 +87,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_state_frame_is_the_one_in_the_docs),
         cmocka_unit_test(odd_figures_still_make_sense),
-        cmocka_unit_test(the_eta_is_whole_seconds_or_unknown),
         cmocka_unit_test(an_entry_carries_everything_the_site_needs),
         cmocka_unit_test(a_frame_that_does_not_fit_is_broken_and_not_overrun),
     };
