@@ -115,18 +115,18 @@ static void user_tokens_are_checked_claim_by_claim(void **state)
         {"{\"sub\":\"u\",\"exp\":2000,\"iss\":\"i\",\"aud\":\"a\"}", JWT_ALG_NONE, NULL},
     };
     const struct user_rules rules = {"i", "a", "sub", 30};
-    struct token_key *key;
+    struct keyring ring = {.count = 1};
     char token[TOKEN_MAX], user[USER_ID_MAX + 1];
-    assert_int_equal(load(&key, TOKEN_HS256, "12345678901234567890123456789012", true), OK);
+    assert_int_equal(load(&ring.keys[0], TOKEN_HS256, "12345678901234567890123456789012", true), OK);
     for (size_t i = 0; i < ROWS(rows); i++) {
         make_user(token, sizeof token, rows[i].json, rows[i].alg);
-        assert_int_equal(token_verify_user(key, text_of(token), &rules, 1000, user), rows[i].user ? OK : ERR_DENIED);
+        assert_int_equal(token_verify_user(&ring, text_of(token), &rules, 1000, user), rows[i].user ? OK : ERR_DENIED);
         assert_true(!rows[i].user || strcmp(user, rows[i].user) == 0);
     }
     const char *bad[] = {"", ".", "..", "a.b", "a.b.c", "a.b.c.d", "e30.e30.", "\xff.\xff.\xff"};
     for (size_t i = 0; i < ROWS(bad); i++)
-        assert_int_equal(token_verify_user(key, text_of(bad[i]), &rules, 1000, user), ERR_DENIED);
-    token_key_destroy(key);
+        assert_int_equal(token_verify_user(&ring, text_of(bad[i]), &rules, 1000, user), ERR_DENIED);
+    keyring_finish(&ring);
 }
 
 int main(void)
