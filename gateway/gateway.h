@@ -43,7 +43,7 @@ struct gateway {
     struct sweep sweep;
     struct parks parks;
     struct unclaimed unclaimed;
-    struct limiter limiter;
+    struct limiter limiter, verify_limiter;
     struct drain drain;
     struct metrics *metrics;
     struct meters meters;

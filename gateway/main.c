@@ -12,6 +12,7 @@
 #include "gateway/place.h"
 #include "gateway/polling.h"
 #include "gateway/session.h"
+#include "gateway/site.h"
 #include "gateway/subscribe.h"
 #include "gateway/visitor.h"
 
@@ -37,6 +38,11 @@ static const struct route public_routes[] = {
     {"OPTIONS", "/api/queue/status", "preflight", 0, preflight_handle},
     {"POST", "/api/queue/leave", "leave", 0, leave_handle},
     {"OPTIONS", "/api/queue/leave", "preflight", 0, preflight_handle},
+    {"GET", "/api/queue/verify", "verify", 0, verify_handle},
+    {"HEAD", "/api/queue/verify", "verify", 0, verify_handle},
+    {"POST", "/api/queue/redeem", "redeem", 0, redeem_handle},
+    {"POST", "/api/queue/release", "release", 0, release_handle},
+    {"GET", "/.well-known/jwks.json", "jwks", ROUTE_ANY_ORIGIN, jwks_handle},
     {"GET", "/room/{session}", "room", 0, room_handle},
     {"GET", "/waitroom.js", "asset", 0, waitroom_handle},
     {"GET", "/room.css", "asset", 0, style_handle},
@@ -91,6 +97,15 @@ static void each_second(uv_timer_t *timer)
     inbox_poke(&gateway->inbox);
 }
 
+static void log_keys(const struct gateway *gateway)
+{
+    const struct keyring *entry = &gateway->keys.entry;
+    log_event(LOG_INFO, "keys-read", LOG_S("server", gateway->membership.id),
+              LOG_S("kid", token_key_id(entry->keys[0])),
+              LOG_S("kid_next", entry->count > 1 ? token_key_id(entry->keys[1]) : NULL),
+              LOG_I("user_keys", gateway->keys.user.count));
+}
+
 static void on_signal(uv_signal_t *handle, int signum)
 {
     struct gateway *gateway = handle->data;
@@ -98,7 +113,7 @@ static void on_signal(uv_signal_t *handle, int signum)
     if (signum != SIGHUP)
         drain_signal(&gateway->drain);
     else if (keys_load(&gateway->keys, &gateway->options, why, sizeof why) == OK)
-        log_event(LOG_INFO, "keys-read", LOG_S("server", gateway->membership.id));
+        log_keys(gateway);
     else
         log_event(LOG_ERROR, "keys-kept", LOG_S("reason", why));
 }
@@ -225,6 +240,7 @@ static void take_apart(struct gateway *gateway, uv_signal_t signals[SIGNALS])
     map_finish(&gateway->places);
     unclaimed_finish(&gateway->unclaimed);
     limiter_finish(&gateway->limiter);
+    limiter_finish(&gateway->verify_limiter);
     metrics_destroy(gateway->metrics);
     keys_finish(&gateway->keys);
 }
@@ -245,6 +261,8 @@ static int run(struct gateway *gateway, const struct redis_url *url, const char 
     parks_init(&gateway->parks, gateway);
     unclaimed_init(&gateway->unclaimed);
     limiter_init(&gateway->limiter, count, period_ms, LIMITER_ADDRESSES);
+    CHECK(limiter_parse(text_of(gateway->options.verify_limit), &count, &period_ms) == OK);
+    limiter_init(&gateway->verify_limiter, count, period_ms, LIMITER_ADDRESSES);
     drain_init(&gateway->drain, gateway);
     start_timers(gateway, signals);
     set_build_metrics(gateway);
@@ -294,7 +312,7 @@ int main(int argc, char **argv)
         return good ? 0 : EXIT_BAD_CONFIG;
     }
     gateway.user_rules = keys_user_rules(options);
-    if (gateway.keys.user && !gateway.user_rules.audience[0])
+    if (gateway.keys.user.count && !gateway.user_rules.audience[0])
         log_event(LOG_WARN, "user-audience-any", LOG_S("detail", "user tokens made for any audience are accepted"));
     cap_connections(options);
     line_scripts_prepare();
