@@ -9,10 +9,12 @@ render() {
     keys=$(sed -n 's/^-- keys: //p' "$file")
     sed -n 1p "$file"
     i=0
+    set -f # a star in a key is no pattern
     for key in $keys; do
         i=$((i + 1))
         printf 'local %s = KEYS[%d]\n' "$(echo "${key%:\*}" | tr '[:lower:]' '[:upper:]')" $i
     done
+    set +f
     grep -q '^-- prelude: none' "$file" || grep -v '^ *--' "$here/prelude.lua"
     pieces=$(sed -n 's/^-- with: //p' "$file")
     for piece in $pieces; do grep -v '^ *--' "$here/$piece.lua"; done

@@ -7,17 +7,17 @@
 -- token stays on record, and so does who entered (`issued`). A place that waits (Redis came back older) keeps its place.
 local place, ttl = ARGV[1], tonumber(ARGV[2])
 if not ttl or ttl < 1 or #ARGV ~= 5 then return redis.error_reply('ERR arguments of release') end
-local raw, waits = call('HGET', PLACES, place), call('ZSCORE', WAITING, place)
-local seat = tonumber(call('ZSCORE', ACTIVE, place) or nil)
+local raw, seat = call('HGET', PLACES, place), tonumber(call('ZSCORE', ACTIVE, place) or nil)
+local waiting = call('ZCARD', WAITING)
 local limit = tonumber(call('HGET', CONFIG, 'activeLimit') or nil) or 0
 call('HLEN', USERS) call('ZCARD', OUTBOX) call('HLEN', ENTRIES) call('GET', USED)
 call('SET', USED, ARGV[3], 'NX', 'EX', ARGV[2])
-if waits or not seat then return {'ok', 0} end
+if not seat then return {'ok', 0} end -- a place that waits here has none
 -- The outbox too: a place in it without a stored token would be signed again, and get its seat back.
 call('ZREM', OUTBOX, place)
 call('HDEL', ENTRIES, place)
 if raw then unused_user(place, unpack_place(raw).user) end
 call('HDEL', PLACES, place)
 call('ZREM', ACTIVE, place)
-if limit > 0 and seat > math.floor(now / 1000) and call('ZCARD', WAITING) > 0 then call('PUBLISH', ARGV[4], ARGV[5]) end
+if limit > 0 and seat > math.floor(now / 1000) and waiting > 0 then call('PUBLISH', ARGV[4], ARGV[5]) end
 return {'ok', 1}
