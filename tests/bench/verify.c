@@ -53,8 +53,8 @@ static void load(struct keyring *ring, enum token_alg alg, bool private)
 
 int main(int argc, char **argv)
 {
-    const struct entry_claims claims = {TEXT("anteroom"), TEXT("s"), TEXT("user-1"), TEXT("abcdefghijklmnopqrstuv"), 7,
-                                        1000,             1600};
+    const struct entry_claims claims = {
+        TEXT("anteroom"), TEXT("s"), TEXT("user-1"), TEXT("abcdefghijklmnopqrstuv"), 7, 1000, 1600};
     const struct entry_rules rules = {"anteroom", TEXT("s")};
     struct keyring signing, verifying;
     struct entry entry;
