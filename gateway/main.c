@@ -243,6 +243,7 @@ static void take_apart(struct gateway *gateway, uv_signal_t signals[SIGNALS])
     limiter_finish(&gateway->verify_limiter);
     metrics_destroy(gateway->metrics);
     keys_finish(&gateway->keys);
+    assets_finish(&gateway->assets);
 }
 
 static int run(struct gateway *gateway, const struct redis_url *url, const char *server_id)
@@ -300,6 +301,7 @@ int main(int argc, char **argv)
     CHECK(text_copy(gateway.line.prefix, sizeof gateway.line.prefix, text_of(options->common.key_prefix)) == OK);
     gateway.line.timeout_ms = CALL_TIMEOUT_MS;
     bool good = keys_load(&gateway.keys, options, why, sizeof why) == OK &&
+                assets_load(&gateway.assets, options->web_dir, why, sizeof why) == OK &&
                 redis_target(&options->common, &url, why, sizeof why) == OK;
     if (good && action == OPTION_RUN && identity_find(options->server_id, options->imds_url, server_id) != OK) {
         snprintf(why, sizeof why, "--server-id must be 1 to 64 of A-Z a-z 0-9 _ - . and not begin with a dot");
@@ -309,6 +311,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "anteroom-gateway: %s\n", why);
     if (!good || action == OPTION_CHECK_CONFIG) {
         keys_finish(&gateway.keys);
+        assets_finish(&gateway.assets);
         return good ? 0 : EXIT_BAD_CONFIG;
     }
     gateway.user_rules = keys_user_rules(options);

@@ -93,6 +93,9 @@ static const struct option_def defs[] = {
      "Seconds an idle connection stays open; longer than the load balancer's idle timeout.", NULL, NULL},
     {"DRAIN_NOTICE_S", OPTION_INT, FIELD(drain_notice_s), 0, 3600, "15", "Seconds /readyz fails before streams end.",
      NULL, NULL},
+    {"WEB_DIR", OPTION_TEXT, FIELD(web_dir), 0, 511, "",
+     "Folder with an operator's own room.html, room.css, waitroom.js, read at the start; what is missing is built in.",
+     NULL, NULL},
     {"DRAIN_S", OPTION_INT, FIELD(drain_s), 0, 3600, "60", "Seconds over which the streams end.", NULL, NULL},
 };
 
