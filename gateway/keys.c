@@ -1,6 +1,7 @@
 #include "gateway/keys.h"
 
 #include "common/base/check.h"
+#include "common/base/log.h"
 
 #include <stdio.h>
 
@@ -42,6 +43,14 @@ enum err keys_load(struct keys *keys, const struct gateway_options *options, cha
     keys_finish(keys);
     *keys = fresh;
     return OK;
+}
+
+void keys_log(const struct keys *keys, const char *server)
+{
+    const struct keyring *entry = &keys->entry;
+    log_event(LOG_INFO, "keys-read", LOG_S("server", server), LOG_S("kid", token_key_id(entry->keys[0])),
+              LOG_S("kid_next", entry->count > 1 ? token_key_id(entry->keys[1]) : NULL),
+              LOG_I("user_keys", keys->user.count));
 }
 
 void keys_finish(struct keys *keys)

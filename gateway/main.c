@@ -97,15 +97,6 @@ static void each_second(uv_timer_t *timer)
     inbox_poke(&gateway->inbox);
 }
 
-static void log_keys(const struct gateway *gateway)
-{
-    const struct keyring *entry = &gateway->keys.entry;
-    log_event(LOG_INFO, "keys-read", LOG_S("server", gateway->membership.id),
-              LOG_S("kid", token_key_id(entry->keys[0])),
-              LOG_S("kid_next", entry->count > 1 ? token_key_id(entry->keys[1]) : NULL),
-              LOG_I("user_keys", gateway->keys.user.count));
-}
-
 static void on_signal(uv_signal_t *handle, int signum)
 {
     struct gateway *gateway = handle->data;
@@ -113,7 +104,7 @@ static void on_signal(uv_signal_t *handle, int signum)
     if (signum != SIGHUP)
         drain_signal(&gateway->drain);
     else if (keys_load(&gateway->keys, &gateway->options, why, sizeof why) == OK)
-        log_keys(gateway);
+        keys_log(&gateway->keys, gateway->membership.id);
     else
         log_event(LOG_ERROR, "keys-kept", LOG_S("reason", why));
 }

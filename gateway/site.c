@@ -51,6 +51,15 @@ static void call_gone(void *data)
     call->request = NULL;
 }
 
+static void refuse_call(struct gateway *gateway, struct http_request *request, enum line_outcome outcome)
+{
+    if (outcome == LINE_USED)
+        refuse_by_status(gateway, request, REFUSAL_USED, NULL, 0);
+    else
+        refuse_by_status(gateway, request, REFUSAL_UNAVAILABLE,
+                         "Redis did not answer, and may have done it all the same: ask again, with the same by.", 0);
+}
+
 /* Frees CALL. A call that failed may have been carried out: whoever asks again with the same BY is told. */
 static void call_answered(struct site_call *call, enum line_outcome outcome, enum err err,
                           const struct redis_reply *reply)
@@ -61,7 +70,7 @@ static void call_answered(struct site_call *call, enum line_outcome outcome, enu
     if (request && outcome == LINE_OK)
         http_respond(request, &(struct http_response){.status = 204});
     else if (request)
-        refuse_by_status(call->gateway, request, outcome == LINE_USED ? REFUSAL_USED : REFUSAL_UNAVAILABLE, NULL, 0);
+        refuse_call(call->gateway, request, outcome);
     free(call);
 }
 
@@ -94,7 +103,7 @@ static void call_begin(struct gateway *gateway, struct http_request *request, co
         return;
     }
     free(call);
-    refuse_by_status(gateway, request, REFUSAL_UNAVAILABLE, NULL, 0);
+    refuse_call(gateway, request, LINE_FAILED);
 }
 
 /* False: the request was refused. SESSION is {NULL, 0} where none was given and none is NEEDED. */

@@ -196,10 +196,13 @@ def test_a_token_is_redeemed_once_and_the_same_caller_may_ask_again(gateway, cli
     for by in (None, "order-8", "order-", "order-77", "(released)"):
         answer = redeem(gateway, token, by=by)
         assert_problem(answer, *((400, "bad-request") if by == "(released)" else (401, "used")))
+        assert is_used(client, token).endswith(" order-7")  # whoever comes too late leaves no mark
+    assert_problem(redeem(gateway, token, by="order-8"), 401, "used")
+    assert redeem(gateway, token, by="order-7").status_code == 204
     nobody = tokens.entry_token()
     assert redeem(gateway, nobody).status_code == 204
     assert_problem(redeem(gateway, nobody), 401, "used")
-    assert support.metric(gateway, "anteroom_refusals_total", code="used") == 5
+    assert support.metric(gateway, "anteroom_refusals_total", code="used") == 6
 
 
 def test_the_same_caller_has_a_minute(gateway, client):
