@@ -95,9 +95,9 @@ $(B)/unit/%: $(O)/tests/unit/%.o $(call obj,$(wildcard tests/support/*.c) $(GATE
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(DEP_LIBS) -lcmocka
 
-$(B)/bench/%: $(O)/tests/bench/%.o
+$(B)/bench/%: $(O)/tests/bench/%.o $(O)/libcommon.a
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS_ALL) $(LDFLAGS) -o $@ $^
+	$(CC) $(LDFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(DEP_LIBS)
 BENCH_PROGRAMS := $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*.c))
 
 .PHONY: unit-programs

@@ -6,6 +6,7 @@
 #include "common/base/metrics.h"
 #include "common/http/server.h"
 #include "common/line/line.h"
+#include "gateway/assets.h"
 #include "gateway/drain.h"
 #include "gateway/inbox.h"
 #include "gateway/keys.h"
@@ -28,6 +29,7 @@ struct gateway {
     struct redis *block; /* XREADGROUP, one at a time */
     struct http_server *public_server, *metrics_server;
     struct keys keys;
+    struct assets assets;
     struct user_rules user_rules;
     struct networks trusted_proxies, limit_exempt;
     bool secure_cookies; /* PUBLIC_URL is https */
@@ -43,7 +45,7 @@ struct gateway {
     struct sweep sweep;
     struct parks parks;
     struct unclaimed unclaimed;
-    struct limiter limiter;
+    struct limiter limiter, verify_limiter;
     struct drain drain;
     struct metrics *metrics;
     struct meters meters;

@@ -7,12 +7,15 @@
 
 struct keys {
     struct token_key *ticket;
-    struct token_key *user; /* NULL: USER_AUTH is none */
+    struct keyring entry; /* the publisher's, and the one it will sign with next */
+    struct keyring user;  /* empty: USER_AUTH is none */
 };
 
-/** On failure KEYS is as it was and WHY holds one sentence without a secret. Two equal keys of three are refused: a
- * ticket could pass for a token then. */
+/** On failure KEYS is as it was and WHY holds one sentence without a secret. Equal ticket, entry and user keys are
+ * refused: one kind of token could pass for another then. */
 MUST_CHECK enum err keys_load(struct keys *keys, const struct gateway_options *options, char *why, size_t size);
+/** A line with the ids of the entry keys. */
+void keys_log(const struct keys *keys, const char *server);
 void keys_finish(struct keys *keys);
 struct user_rules keys_user_rules(const struct gateway_options *options);
 

@@ -13,6 +13,7 @@
 #include "gateway/place.h"
 #include "gateway/polling.h"
 #include "gateway/session.h"
+#include "gateway/site.h"
 #include "gateway/subscribe.h"
 #include "gateway/visitor.h"
 
@@ -38,7 +39,12 @@ static const struct route public_routes[] = {
     {"OPTIONS", "/api/queue/status", "preflight", 0, preflight_handle},
     {"POST", "/api/queue/leave", "leave", 0, leave_handle},
     {"OPTIONS", "/api/queue/leave", "preflight", 0, preflight_handle},
-    {"GET", "/api/queue/info", "info", ROUTE_OPEN, info_handle},
+    {"GET", "/api/queue/info", "info", ROUTE_ANY_ORIGIN, info_handle},
+    {"GET", "/api/queue/verify", "verify", 0, verify_handle},
+    {"HEAD", "/api/queue/verify", "verify", 0, verify_handle},
+    {"POST", "/api/queue/redeem", "redeem", 0, redeem_handle},
+    {"POST", "/api/queue/release", "release", 0, release_handle},
+    {"GET", "/.well-known/jwks.json", "jwks", ROUTE_ANY_ORIGIN, jwks_handle},
     {"GET", "/room/{session}", "room", 0, room_handle},
     {"GET", "/waitroom.js", "asset", 0, waitroom_handle},
     {"GET", "/room.css", "asset", 0, style_handle},
@@ -100,7 +106,7 @@ static void on_signal(uv_signal_t *handle, int signum)
     if (signum != SIGHUP)
         drain_signal(&gateway->drain);
     else if (keys_load(&gateway->keys, &gateway->options, why, sizeof why) == OK)
-        log_event(LOG_INFO, "keys-read", LOG_S("server", gateway->membership.id));
+        keys_log(&gateway->keys, gateway->membership.id);
     else
         log_event(LOG_ERROR, "keys-kept", LOG_S("reason", why));
 }
@@ -227,8 +233,10 @@ static void take_apart(struct gateway *gateway, uv_signal_t signals[SIGNALS])
     map_finish(&gateway->places);
     unclaimed_finish(&gateway->unclaimed);
     limiter_finish(&gateway->limiter);
+    limiter_finish(&gateway->verify_limiter);
     metrics_destroy(gateway->metrics);
     keys_finish(&gateway->keys);
+    assets_finish(&gateway->assets);
 }
 
 static int run(struct gateway *gateway, const struct redis_url *url, const char *server_id)
@@ -247,6 +255,8 @@ static int run(struct gateway *gateway, const struct redis_url *url, const char 
     parks_init(&gateway->parks, gateway);
     unclaimed_init(&gateway->unclaimed);
     limiter_init(&gateway->limiter, count, period_ms, LIMITER_ADDRESSES);
+    CHECK(limiter_parse(text_of(gateway->options.verify_limit), &count, &period_ms) == OK);
+    limiter_init(&gateway->verify_limiter, count, period_ms, LIMITER_ADDRESSES);
     drain_init(&gateway->drain, gateway);
     start_timers(gateway, signals);
     set_build_metrics(gateway);
@@ -284,6 +294,7 @@ int main(int argc, char **argv)
     CHECK(text_copy(gateway.line.prefix, sizeof gateway.line.prefix, text_of(options->common.key_prefix)) == OK);
     gateway.line.timeout_ms = CALL_TIMEOUT_MS;
     bool good = keys_load(&gateway.keys, options, why, sizeof why) == OK &&
+                assets_load(&gateway.assets, options->web_dir, why, sizeof why) == OK &&
                 redis_target(&options->common, &url, why, sizeof why) == OK;
     if (good && action == OPTION_RUN && identity_find(options->server_id, options->imds_url, server_id) != OK) {
         snprintf(why, sizeof why, "--server-id must be 1 to 64 of A-Z a-z 0-9 _ - . and not begin with a dot");
@@ -293,10 +304,11 @@ int main(int argc, char **argv)
         fprintf(stderr, "anteroom-gateway: %s\n", why);
     if (!good || action == OPTION_CHECK_CONFIG) {
         keys_finish(&gateway.keys);
+        assets_finish(&gateway.assets);
         return good ? 0 : EXIT_BAD_CONFIG;
     }
     gateway.user_rules = keys_user_rules(options);
-    if (gateway.keys.user && !gateway.user_rules.audience[0])
+    if (gateway.keys.user.count && !gateway.user_rules.audience[0])
         log_event(LOG_WARN, "user-audience-any", LOG_S("detail", "user tokens made for any audience are accepted"));
     cap_connections(options);
     line_scripts_prepare();

@@ -8,21 +8,18 @@
 
 #include <stdio.h>
 
-/* From gateway/web/, put in by the Makefile. */
-extern const char web_room_html[], web_waitroom_js[], web_room_css[];
-
 #define PAGE_HEADERS                                                                                                 \
     "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src " \
     "data:; "                                                                                                        \
     "form-action *; base-uri 'none'; frame-ancestors 'none'\r\nReferrer-Policy: no-referrer\r\n"
 
-static void page(struct http_request *request, const char *type, const char *body)
+static void page(struct http_request *request, const struct gateway *gateway, const char *type, enum asset asset)
 {
     http_respond(request, &(struct http_response){.status = 200,
                                                   .type = type,
                                                   .headers = PAGE_HEADERS,
                                                   .cache = "public, max-age=60",
-                                                  .body = text_of(body)});
+                                                  .body = asset_text(&gateway->assets, asset)});
 }
 
 void room_handle(struct http_request *request, void *context)
@@ -31,19 +28,17 @@ void room_handle(struct http_request *request, void *context)
         refuse(context, request, REFUSAL_BAD_SESSION, NULL, 0);
         return;
     }
-    page(request, "text/html; charset=utf-8", web_room_html);
+    page(request, context, "text/html; charset=utf-8", ASSET_ROOM_HTML);
 }
 
 void waitroom_handle(struct http_request *request, void *context)
 {
-    (void)context;
-    page(request, "text/javascript; charset=utf-8", web_waitroom_js);
+    page(request, context, "text/javascript; charset=utf-8", ASSET_WAITROOM_JS);
 }
 
 void style_handle(struct http_request *request, void *context)
 {
-    (void)context;
-    page(request, "text/css; charset=utf-8", web_room_css);
+    page(request, context, "text/css; charset=utf-8", ASSET_ROOM_CSS);
 }
 
 void problem_handle(struct http_request *request, void *context)

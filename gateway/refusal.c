@@ -25,6 +25,10 @@ static const struct {
     [REFUSAL_BAD_TICKET] = {400, "bad-ticket", "This ticket is not valid here",
                             "The ticket is forged, damaged, or of another session or user.", FINAL, 0},
     [REFUSAL_UNAUTHORIZED] = {401, "unauthorized", "Sign in first", "A valid user token is needed.", FINAL, 0},
+    [REFUSAL_NO_ENTRY] = {401, "unauthorized", "Not let in", "A valid entry token is needed.", BY_STATUS, 0},
+    [REFUSAL_USED] = {401, "used", "Used already", "This entry token was redeemed or released before.", BY_STATUS, 0},
+    [REFUSAL_VERIFY_LIMITED] = {403, "rate-limited", "Too many checks", "Too many checks from this address.", BY_STATUS,
+                                1},
     [REFUSAL_ORIGIN] = {403, "origin-refused", "This origin may not join", "Requests from this origin are not allowed.",
                         BY_STATUS, 0},
     [REFUSAL_UNKNOWN_SESSION] = {404, "unknown-session", "No such session",
@@ -85,18 +89,23 @@ static void refuse_events(struct http_request *request, const struct http_proble
     http_respond(request, &response);
 }
 
-static void refuse_with(struct gateway *gateway, struct http_request *request, enum refusal refusal, const char *detail,
-                        uint32_t retry_s, const char *extra)
+static struct http_problem problem_of(enum refusal refusal, const char *detail, uint32_t retry_s)
 {
-    struct http_problem problem = {
+    return (struct http_problem){
         .status = refusals[refusal].status,
         .code = refusals[refusal].code,
         .title = refusals[refusal].title,
         .detail = detail ? detail : refusals[refusal].detail,
         .retry_after_seconds = retry_s ? retry_s : refusals[refusal].retry_s,
-        .extra = extra,
-        .headers = refusal == REFUSAL_UNAUTHORIZED ? "WWW-Authenticate: Bearer\r\n" : NULL,
+        .headers = refusals[refusal].status == 401 ? "WWW-Authenticate: Bearer\r\n" : NULL,
     };
+}
+
+static void refuse_with(struct gateway *gateway, struct http_request *request, enum refusal refusal, const char *detail,
+                        uint32_t retry_s, const char *extra)
+{
+    struct http_problem problem = problem_of(refusal, detail, retry_s);
+    problem.extra = extra;
     metrics_add(gateway->metrics, METER_REFUSALS, 1, problem.code, NULL, NULL);
     if (wants_events(request) && refusals[refusal].to_events != BY_STATUS)
         refuse_events(request, &problem, refusals[refusal].to_events == FINAL);
@@ -108,6 +117,14 @@ void refuse(struct gateway *gateway, struct http_request *request, enum refusal 
             uint32_t retry_s)
 {
     refuse_with(gateway, request, refusal, detail, retry_s, NULL);
+}
+
+void refuse_by_status(struct gateway *gateway, struct http_request *request, enum refusal refusal, const char *detail,
+                      uint32_t retry_s)
+{
+    struct http_problem problem = problem_of(refusal, detail, retry_s);
+    metrics_add(gateway->metrics, METER_REFUSALS, 1, problem.code, NULL, NULL);
+    http_respond_problem(request, &problem);
 }
 
 static void refuse_not_started(struct gateway *gateway, struct http_request *request, int64_t starts_at_ms)

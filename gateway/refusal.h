@@ -17,6 +17,9 @@ enum refusal {
     REFUSAL_BAD_SESSION,
     REFUSAL_BAD_TICKET,
     REFUSAL_UNAUTHORIZED,
+    REFUSAL_NO_ENTRY,
+    REFUSAL_USED,
+    REFUSAL_VERIFY_LIMITED,
     REFUSAL_ORIGIN,
     REFUSAL_UNKNOWN_SESSION,
     REFUSAL_NOT_STARTED,
@@ -34,6 +37,9 @@ enum refusal {
 /** Consumes the request. DETAIL is one sentence, NULL for the table's. RETRY_S 0: the table's. */
 void refuse(struct gateway *gateway, struct http_request *request, enum refusal refusal, const char *detail,
             uint32_t retry_s);
+/** The same by status whatever the client accepts: for the site's calls, where 200 would mean yes. */
+void refuse_by_status(struct gateway *gateway, struct http_request *request, enum refusal refusal, const char *detail,
+                      uint32_t retry_s);
 /** The refusal of what a script answered; SERVED: this gateway has served the session, so missing keys are a loss, not
  * an unknown session. STARTS_AT_MS for LINE_NOT_STARTED. */
 void refuse_outcome(struct gateway *gateway, struct http_request *request, const struct line_place *answer,

@@ -51,8 +51,10 @@ size_t visitor_headers(void *context, const struct http_request *request, char *
     const struct gateway *gateway = context;
     struct text origin = http_request_header(request, "Origin");
     const struct route *route = http_request_route(request);
-    if (route && route->flags & ROUTE_OPEN)
-        return (size_t)snprintf(dst, size, "Vary: Origin\r\nAccess-Control-Allow-Origin: *\r\n");
+    if (route && route->flags & ROUTE_ANY_ORIGIN) {
+        int written = snprintf(dst, size, "Vary: Origin\r\nAccess-Control-Allow-Origin: *\r\n");
+        return written > 0 && (size_t)written < size ? (size_t)written : 0;
+    }
     bool allowed = origin.at && judge(gateway, request) == ORIGIN_ALLOWED;
     int len = allowed
                   ? snprintf(dst, size,
@@ -85,9 +87,9 @@ void preflight_handle(struct http_request *request, void *context)
 static struct text user_token(const struct gateway *gateway, const struct http_request *request, char *room,
                               size_t size)
 {
-    struct text bearer = http_request_header(request, "Authorization");
-    if (bearer.len > 7 && text_equal_nocase((struct text){bearer.at, 7}, TEXT("Bearer ")))
-        return text_trim((struct text){bearer.at + 7, bearer.len - 7});
+    struct text bearer = http_request_bearer(request);
+    if (bearer.at)
+        return bearer;
     if (gateway->options.user_cookie[0]) {
         struct text cookie = http_request_cookie(request, gateway->options.user_cookie);
         if (cookie.at)
@@ -102,10 +104,10 @@ static bool check_user(struct gateway *gateway, struct http_request *request, st
 {
     char room[TOKEN_MAX];
     visitor->user[0] = '\0';
-    if (!gateway->keys.user)
+    if (!gateway->keys.user.count)
         return true;
     struct text token = user_token(gateway, request, room, sizeof room);
-    return token.at && token_verify_user(gateway->keys.user, token, &gateway->user_rules, clock_wall_ms() / 1000,
+    return token.at && token_verify_user(&gateway->keys.user, token, &gateway->user_rules, clock_wall_ms() / 1000,
                                          visitor->user) == OK;
 }
 
@@ -155,7 +157,8 @@ static bool check_ticket(struct gateway *gateway, struct http_request *request, 
 
 /* ---- rate ---- */
 
-static bool check_rate(struct gateway *gateway, struct http_request *request, uint32_t *wait_ms)
+bool visitor_within(struct gateway *gateway, const struct http_request *request, struct limiter *limiter,
+                    uint32_t *wait_ms)
 {
     struct address peer, client;
     char joined[1024];
@@ -176,13 +179,13 @@ static bool check_rate(struct gateway *gateway, struct http_request *request, ui
     client = client_address(&gateway->trusted_proxies, &peer, (struct text){joined, len});
     *wait_ms = 0;
     return networks_contain(&gateway->limit_exempt, &client) ||
-           limiter_allow(&gateway->limiter, &client, clock_mono_ms(), wait_ms);
+           limiter_allow(limiter, &client, clock_mono_ms(), wait_ms);
 }
 
 bool visitor_may_join(struct gateway *gateway, struct http_request *request)
 {
     uint32_t wait_ms;
-    if (check_rate(gateway, request, &wait_ms))
+    if (visitor_within(gateway, request, &gateway->limiter, &wait_ms))
         return true;
     refuse(gateway, request, REFUSAL_RATE_LIMITED, NULL, wait_ms / 1000 + 1);
     return false;

@@ -8,6 +8,10 @@
 #include "gateway/network.h"
 
 struct gateway;
+struct limiter;
+
+/** Of a row of routes: pages of any origin may read the answer. */
+enum route_flag { ROUTE_ANY_ORIGIN = 1 };
 
 struct visitor {
     char session[SESSION_ID_MAX + 1];
@@ -16,9 +20,6 @@ struct visitor {
     bool ticket_from_cookie; /* not believed where perUser is many */
     struct ticket ticket;
 };
-
-/** A route's flag: any page may read its answer, and no origin is asked for. */
-enum { ROUTE_OPEN = 1 };
 
 /** Bits of what an endpoint needs. */
 enum visitor_needs {
@@ -33,6 +34,10 @@ bool visitor_read(struct gateway *gateway, struct http_request *request, unsigne
 bool visitor_welcome(struct gateway *gateway, struct http_request *request);
 /** Counts a join against JOIN_LIMIT. False: the request was refused and is gone. */
 bool visitor_may_join(struct gateway *gateway, struct http_request *request);
+/** Counts the client's address against LIMITER, but for the networks in JOIN_LIMIT_EXEMPT. False: *WAIT_MS until it is
+ *  allowed again. */
+bool visitor_within(struct gateway *gateway, const struct http_request *request, struct limiter *limiter,
+                    uint32_t *wait_ms);
 /** "Set-Cookie: …\r\n" with the ticket into DST; "" where it does not fit. */
 void visitor_cookie(const struct gateway *gateway, const char *session, const char *ticket, char *dst, size_t size);
 /** Extra headers of every answer: Vary, and CORS for allowed origins. Signature of http_settings.extra_headers. */

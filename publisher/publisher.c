@@ -64,9 +64,11 @@ static void each_second(uv_timer_t *timer)
 
 static void secrets_again(struct publisher *publisher)
 {
+    const struct keyring *entries = &publisher->secrets.entries;
     char why[640];
     if (secrets_load(&publisher->secrets, &publisher->options, why, sizeof why) == OK)
-        log_event(LOG_INFO, "keys-read", LOG_S("kid", token_key_id(publisher->secrets.entry)),
+        log_event(LOG_INFO, "keys-read", LOG_S("kid", token_key_id(entries->keys[0])),
+                  LOG_S("kid_next", entries->count > 1 ? token_key_id(entries->keys[1]) : NULL),
                   LOG_I("tokens", publisher->secrets.actors->count));
     else
         log_event(LOG_ERROR, "keys-kept", LOG_S("detail", why));

@@ -10,13 +10,15 @@ enum err secrets_load(struct secrets *secrets, const struct publisher_options *o
     snprintf(why, why_size, "out of memory");
     enum err err = fresh.actors ? token_alg_parse(text_of(common->entry_alg), &alg) : ERR_NOMEM;
     if (err == OK)
-        err = token_key_load(&fresh.entry, alg, common->entry_key_file, common->entry_key_id, true, why, why_size);
+        err = keyring_load_pair(&fresh.entries, alg, common->entry_key_file, common->entry_key_id,
+                                common->entry_key_file_next, true, why, why_size);
     if (err == OK)
         err = actors_load(fresh.actors, options->admin_token_file, why, why_size);
     if (err != OK) {
         secrets_finish(&fresh);
         return err;
     }
+    fresh.entry = fresh.entries.keys[0];
     secrets_finish(secrets);
     *secrets = fresh;
     return OK;
@@ -24,9 +26,9 @@ enum err secrets_load(struct secrets *secrets, const struct publisher_options *o
 
 void secrets_finish(struct secrets *secrets)
 {
-    token_key_destroy(secrets->entry);
+    keyring_finish(&secrets->entries);
     if (secrets->actors)
         explicit_bzero(secrets->actors, sizeof *secrets->actors);
     free(secrets->actors);
-    *secrets = (struct secrets){.entry = NULL};
+    *secrets = (struct secrets){.actors = NULL};
 }

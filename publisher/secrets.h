@@ -7,7 +7,8 @@
 #include "publisher/options.h"
 
 struct secrets {
-    struct token_key *entry;
+    struct keyring entries;  /* the second will sign when it takes the first's place, and is only checked until then */
+    struct token_key *entry; /* the first of them: signs */
     struct actors *actors;
 };
 

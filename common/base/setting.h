@@ -8,7 +8,7 @@
 struct setting {
     char redis_url[1024], redis_password_file[512], redis_ca_file[512], key_prefix[65];
     char log_level[8], log_format[8], access_log[8];
-    char entry_alg[8], entry_issuer[129], entry_key_file[512], entry_key_id[65];
+    char entry_alg[8], entry_issuer[129], entry_key_file[512], entry_key_file_next[512], entry_key_id[65];
     char metrics_listen[128];
 };
 
@@ -64,6 +64,16 @@ void setting_apply_log(const struct setting *setting);
          511,                                                                                                         \
          NULL,                                                                                                        \
          "Key of entry tokens: the publisher's signs, the gateway's verifies (same secret, or public PEM).",          \
+         NULL,                                                                                                        \
+         NULL},                                                                                                       \
+        {"ENTRY_KEY_FILE_NEXT",                                                                                       \
+         OPTION_TEXT,                                                                                                 \
+         SETTING(entry_key_file_next),                                                                                \
+         0,                                                                                                           \
+         511,                                                                                                         \
+         "",                                                                                                          \
+         "The entry key that comes next: the gateway accepts it too, the publisher only checks it; the file may be "  \
+         "missing.",                                                                                                  \
          NULL,                                                                                                        \
          NULL},                                                                                                       \
         {"ENTRY_KEY_ID",                                                                                              \

@@ -70,6 +70,14 @@ struct text http_request_cookie(const struct http_request *request, const char *
     return absent();
 }
 
+struct text http_request_bearer(const struct http_request *request)
+{
+    struct text value = http_request_header(request, "Authorization");
+    if (value.len <= 7 || !text_equal_nocase((struct text){value.at, 7}, TEXT("Bearer ")))
+        return absent();
+    return text_trim((struct text){value.at + 7, value.len - 7});
+}
+
 struct text http_request_body(const struct http_request *request)
 {
     return buf_view(&request->message.body);

@@ -23,6 +23,8 @@ size_t http_request_header_count(const struct http_request *request, const char 
 struct text http_request_header_at(const struct http_request *request, const char *name, size_t index);
 /** A cookie's value from all Cookie headers, the first of that name; {NULL, 0} when absent. */
 struct text http_request_cookie(const struct http_request *request, const char *name);
+/** The credentials of Authorization: Bearer, trimmed; {NULL, 0} when it is absent or of another scheme. */
+struct text http_request_bearer(const struct http_request *request);
 struct text http_request_body(const struct http_request *request);
 /** A query parameter, percent-decoded into DST with a NUL. ERR_MISSING, ERR_INVALID (broken escape, given twice, NUL
  *  inside), ERR_TOO_BIG. */

@@ -10,9 +10,9 @@
 
 void line_scripts_prepare(void)
 {
-    struct line_script *scripts[] = {&script_join, &script_resume, &script_park,   &script_leave, &script_status,
-                                     &script_sync, &script_admit,  &script_settle, &script_reap,  &script_configure,
-                                     &script_draw, &script_info,   &script_hold,   &script_unhold};
+    struct line_script *scripts[] = {&script_join,    &script_resume, &script_park,   &script_leave,  &script_status,
+                                     &script_sync,    &script_admit,  &script_settle, &script_reap,   &script_configure,
+                                     &script_release, &script_draw,   &script_info,   &script_hold,   &script_unhold};
     for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++)
         redis_script_prepare(&scripts[i]->script);
 }
@@ -45,6 +45,7 @@ static const struct {
     {"conflict", LINE_CONFLICT},
     {"in-use", LINE_IN_USE},
     {"not-virtual", LINE_NOT_VIRTUAL},
+    {"used", LINE_USED},
 };
 
 const char *line_outcome_text(enum line_outcome outcome)
@@ -135,6 +136,18 @@ static struct text number(char dst[NUMBER_SIZE], uint64_t value)
     return (struct text){dst, (size_t)len};
 }
 
+/* A key of the session; for "used:*" the first argument's, a place. */
+static struct text script_key(char *name, const struct line *line, struct text session, struct text part, size_t count,
+                              const struct text *args)
+{
+    char whole[64];
+    if (part.at[part.len - 1] != '*')
+        return key_session(name, line->prefix, session, part);
+    CHECK(count > 0 && place_id_valid(args[0]));
+    int len = snprintf(whole, sizeof whole, "%.*s%.*s", (int)part.len - 1, part.at, PLACE_ID_LEN, args[0].at);
+    return key_session(name, line->prefix, session, (struct text){whole, (size_t)len});
+}
+
 enum err line_eval(struct line *line, const struct line_script *script, struct text session, size_t count,
                    const struct text *args, redis_callback *callback, void *data)
 {
@@ -143,7 +156,7 @@ enum err line_eval(struct line *line, const struct line_script *script, struct t
     size_t key_count = 0;
     while (text_next(&rest, ' ', &part)) {
         CHECK(key_count < KEYS_MAX);
-        keys[key_count] = key_session(names[key_count], line->prefix, session, part);
+        keys[key_count] = script_key(names[key_count], line, session, part, count, args);
         key_count++;
     }
     return redis_eval(line->redis, &script->script, key_count, keys, count, args, line->timeout_ms, callback, data);

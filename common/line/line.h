@@ -41,6 +41,7 @@ enum line_outcome {
     LINE_FENCED,      /* another publisher owns the session */
     LINE_CONFLICT,    /* another version than expected */
     LINE_IN_USE,      /* people wait */
+    LINE_USED,        /* the entry token was redeemed before */
     LINE_FAILED,      /* machinery: no answer or an error; the ERR says which */
 };
 

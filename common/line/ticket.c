@@ -5,20 +5,10 @@
 
 #include <inttypes.h>
 #include <jansson.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 
 /* {"alg":"HS256","typ":"anteroom-ticket+jwt"} */
 #define HEADER_ENCODED "eyJhbGciOiJIUzI1NiIsInR5cCI6ImFudGVyb29tLXRpY2tldCtqd3QifQ"
 #define AUDIENCE "anteroom-gateway"
-#define MAC_LEN 32
-
-static void mac(const struct token_key *key, const char *bytes, size_t len, unsigned char out[MAC_LEN])
-{
-    unsigned int out_len = MAC_LEN;
-    CHECK(HMAC(EVP_sha256(), key->bytes, key->len, (const unsigned char *)bytes, len, out, &out_len) &&
-          out_len == MAC_LEN);
-}
 
 static enum err write_claims(const struct ticket *ticket, struct buf *out)
 {
@@ -41,20 +31,20 @@ static enum err write_claims(const struct ticket *ticket, struct buf *out)
 enum err token_sign_ticket(const struct token_key *key, const struct ticket *ticket, char *dst, size_t size)
 {
     struct buf claims;
-    unsigned char signature[MAC_LEN];
+    unsigned char signature[KEY_MAC_LEN];
     CHECK(key->alg == TOKEN_HS256);
     buf_init(&claims, TOKEN_MAX);
     enum err err = write_claims(ticket, &claims);
     size_t head = sizeof HEADER_ENCODED - 1, body = BASE64URL_LEN(claims.len),
-           total = head + 1 + body + 1 + BASE64URL_LEN(MAC_LEN);
+           total = head + 1 + body + 1 + BASE64URL_LEN(KEY_MAC_LEN);
     if (err == OK && total >= size)
         err = ERR_TOO_BIG;
     if (err == OK) {
         memcpy(dst, HEADER_ENCODED ".", head + 1);
         base64url_encode(dst + head + 1, claims.data, claims.len);
-        mac(key, dst, head + 1 + body, signature);
+        token_key_mac(key, (struct text){dst, head + 1 + body}, signature);
         dst[head + 1 + body] = '.';
-        base64url_encode(dst + head + body + 2, signature, MAC_LEN);
+        base64url_encode(dst + head + body + 2, signature, KEY_MAC_LEN);
         dst[total] = '\0';
     }
     buf_finish(&claims);
@@ -100,15 +90,16 @@ static bool read_claims(const json_t *claims, struct ticket *ticket)
 /* The one header we write is the one header we take: no algorithm to confuse. */
 static bool signature_holds(const struct token_key *key, struct text token, struct text *claims)
 {
-    unsigned char wanted[MAC_LEN], given[MAC_LEN + 1];
+    unsigned char wanted[KEY_MAC_LEN], given[KEY_MAC_LEN + 1];
     struct text rest = token, head, signature;
     size_t len;
     if (!text_next(&rest, '.', &head) || !text_next(&rest, '.', claims) || !text_next(&rest, '.', &signature) ||
         rest.at || !text_is(head, HEADER_ENCODED) || base64url_decode(given, sizeof given, signature, &len) != OK ||
-        len != MAC_LEN)
+        len != KEY_MAC_LEN)
         return false;
-    mac(key, token.at, head.len + 1 + claims->len, wanted);
-    return text_equal_secret((struct text){(const char *)given, MAC_LEN}, (struct text){(const char *)wanted, MAC_LEN});
+    token_key_mac(key, (struct text){token.at, head.len + 1 + claims->len}, wanted);
+    return text_equal_secret((struct text){(const char *)given, KEY_MAC_LEN},
+                             (struct text){(const char *)wanted, KEY_MAC_LEN});
 }
 
 enum err token_verify_ticket(const struct token_key *key, struct text token, struct ticket *ticket)

@@ -3,12 +3,11 @@
 #ifndef ANTEROOM_LINE_TICKET_H
 #define ANTEROOM_LINE_TICKET_H
 
-#include "common/line/key.h"
+#include "common/line/jws.h"
 #include "common/line/keyspace.h"
 
 #include <stdint.h>
 
-#define TOKEN_MAX 2048
 #define USER_ID_MAX 128
 
 /** USER is "" where the place is the user. NUMBER 0: the place is in the lobby, in ORDER there (0 in a lottery). */

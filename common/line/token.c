@@ -47,49 +47,6 @@ enum err token_sign_entry(const struct token_key *key, const struct entry_claims
 
 /* ---- verifying ---- */
 
-/* Three non-empty base64url parts, and short: what reaches libjwt. */
-static bool looks_like_jwt(struct text token)
-{
-    struct text rest = token, part;
-    int parts = 0;
-    if (token.len == 0 || token.len >= TOKEN_MAX)
-        return false;
-    while (text_next(&rest, '.', &part)) {
-        if (part.len == 0 || ++parts > 3)
-            return false;
-        for (size_t i = 0; i < part.len; i++)
-            if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", part.at[i]) || !part.at[i])
-                return false;
-    }
-    return parts == 3;
-}
-
-/* The claims as they were signed. libjwt's own readers take a string for the number 0, so they are not used. */
-static json_t *payload_of(struct text token)
-{
-    struct text rest = token, part;
-    uint8_t bytes[TOKEN_MAX];
-    size_t len;
-    if (!text_next(&rest, '.', &part) || !text_next(&rest, '.', &part) ||
-        base64url_decode(bytes, sizeof bytes, part, &len) != OK)
-        return NULL;
-    return json_loadb((const char *)bytes, len, JSON_REJECT_DUPLICATES, NULL);
-}
-
-/* The claims, where the signature holds with exactly the key's algorithm; else NULL. */
-static json_t *verified(const struct token_key *key, struct text token)
-{
-    char copy[TOKEN_MAX];
-    jwt_t *jwt = NULL;
-    if (!looks_like_jwt(token) || text_copy(copy, sizeof copy, token) != OK)
-        return NULL;
-    if (jwt_decode(&jwt, copy, key->bytes, key->len) != 0)
-        return NULL;
-    bool right = jwt_get_alg(jwt) == jwt_algs[key->alg];
-    jwt_free(jwt);
-    return right ? payload_of(token) : NULL;
-}
-
 static bool audience_holds(const json_t *aud, const char *wanted)
 {
     bool holds = json_is_string(aud) && strcmp(json_string_value(aud), wanted) == 0;
@@ -113,35 +70,79 @@ static bool user_allowed(const json_t *claims, const struct user_rules *rules, i
     return !rules->audience[0] || audience_holds(json_object_get(claims, "aud"), rules->audience);
 }
 
-/* A user id may be a string or a number (many sites' "sub" is a row id). */
-static bool user_read(const json_t *value, char user[USER_ID_MAX + 1])
+/* SIZE counts the NUL. */
+static bool get_text(const json_t *claims, const char *name, char *dst, size_t size)
 {
+    const json_t *value = json_object_get(claims, name);
+    return json_is_string(value) && text_copy(dst, size, text_of(json_string_value(value))) == OK && dst[0];
+}
+
+static bool without_controls(const char *text)
+{
+    for (const char *p = text; *p; p++)
+        if ((unsigned char)*p < 0x20 || *p == 0x7f)
+            return false;
+    return true;
+}
+
+/* A user id may be a string or a number (many sites' "sub" is a row id). */
+static bool user_read(const json_t *claims, const char *name, char user[USER_ID_MAX + 1])
+{
+    const json_t *value = json_object_get(claims, name);
     if (json_is_integer(value)) {
         snprintf(user, USER_ID_MAX + 1, "%" PRId64, (int64_t)json_integer_value(value));
         return true;
     }
-    if (!json_is_string(value) || strlen(json_string_value(value)) != json_string_length(value) ||
-        text_copy(user, USER_ID_MAX + 1, text_of(json_string_value(value))) != OK)
-        return false;
-    for (const char *p = user; *p; p++)
-        if ((unsigned char)*p < 0x20 || *p == 0x7f)
-            return false;
-    return user[0] != '\0';
+    return get_text(claims, name, user, USER_ID_MAX + 1) && without_controls(user);
 }
 
-enum err token_verify_user(const struct token_key *key, struct text token, const struct user_rules *rules,
-                           int64_t now_s, char user[USER_ID_MAX + 1])
+enum err token_verify_user(const struct keyring *ring, struct text token, const struct user_rules *rules, int64_t now_s,
+                           char user[USER_ID_MAX + 1])
 {
     user[0] = '\0';
-    json_t *claims = verified(key, token);
-    bool good = claims && user_allowed(claims, rules, now_s) && user_read(json_object_get(claims, rules->claim), user);
+    json_t *claims = jws_open(ring, JWS_SITES, token);
+    bool good = claims && user_allowed(claims, rules, now_s) && user_read(claims, rules->claim, user);
+    json_decref(claims);
+    return good ? OK : ERR_DENIED;
+}
+
+/* Absent, or an instant that has come. */
+static bool has_come(const json_t *claims, const char *name, int64_t now_s)
+{
+    const json_t *value = json_object_get(claims, name);
+    return !value || (json_is_integer(value) && json_integer_value(value) <= now_s + TOKEN_LEEWAY_S);
+}
+
+static bool entry_allowed(const json_t *claims, const struct entry_rules *rules, int64_t now_s, struct entry *entry)
+{
+    const json_t *exp = json_object_get(claims, "exp");
+    const char *issuer = json_string_value(json_object_get(claims, "iss"));
+    if (!json_is_integer(exp) || json_integer_value(exp) <= now_s - TOKEN_LEEWAY_S ||
+        json_integer_value(exp) > TOKEN_INSTANT_MAX_S || !has_come(claims, "iat", now_s) ||
+        !has_come(claims, "nbf", now_s))
+        return false;
+    entry->expires_s = json_integer_value(exp);
+    if (!issuer || strcmp(issuer, rules->issuer) != 0 ||
+        !get_text(claims, "aud", entry->session, sizeof entry->session) || !session_id_valid(text_of(entry->session)) ||
+        (rules->session.at && !text_is(rules->session, entry->session)))
+        return false;
+    return get_text(claims, "jti", entry->place, sizeof entry->place) && place_id_valid(text_of(entry->place)) &&
+           get_text(claims, "sub", entry->user, sizeof entry->user) && without_controls(entry->user);
+}
+
+enum err token_verify_entry(const struct keyring *ring, struct text token, const struct entry_rules *rules,
+                            int64_t now_s, struct entry *entry)
+{
+    *entry = (struct entry){.expires_s = 0};
+    json_t *claims = jws_open(ring, JWS_OURS, token);
+    bool good = claims && entry_allowed(claims, rules, now_s, entry);
     json_decref(claims);
     return good ? OK : ERR_DENIED;
 }
 
 enum err token_entry_times(struct text token, int64_t *issued_s, int64_t *expires_s)
 {
-    json_t *claims = payload_of(token);
+    json_t *claims = jws_peek(token);
     json_t *iat = json_object_get(claims, "iat"), *exp = json_object_get(claims, "exp");
     bool good = json_is_integer(iat) && json_is_integer(exp);
     if (good) {

@@ -233,7 +233,7 @@ class Scripts:
             body = subprocess.run(command, check=True, capture_output=True, text=True).stdout
             self.rendered[name] = (body, keys)
         body, parts = self.rendered[name]
-        keys = [self.key(session, part) for part in parts]
+        keys = [self.key(session, part.replace("*", str(arguments[0]) if arguments else "")) for part in parts]
         return self.client.eval(body, len(keys), *keys, *arguments)
 
     def join_lobby(self, session, server=""):

@@ -87,10 +87,14 @@ def check_admitted(ledger, state):
         require(state.outbox.get(place_id) == place.ticket, 'lost', place, 'is not in the outbox and has no token')
         require(place_id in state.active and place_id in state.places, 'lost', place, 'has no seat or no value')
     for place_id in state.outbox:
-        require(ledger.places[place_id].state == ADMITTED, 'duplicated', 'in the outbox:', ledger.places[place_id])
+        place = ledger.places[place_id]
+        require(place.state == ADMITTED and not place.released, 'duplicated', 'in the outbox:', place)
     for place_id in ledger.seats:
         require(place_id in state.entries and place_id in state.places, 'lost', ledger.places[place_id], 'has lost its entry')
+    for place_id in state.active:
+        require(not ledger.places[place_id].released, 'leak', ledger.places[place_id], 'has a seat after its release')
     for place_id, token in state.entries.items():
+        require(not ledger.places[place_id].released, 'leak', ledger.places[place_id], 'has an entry after its release')
         require(ledger.places[place_id].token == token, 'token', token, 'is stored for', ledger.places[place_id])
 
 

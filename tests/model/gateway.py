@@ -178,6 +178,9 @@ class Gateway:
         elif answer[0] in ('gone', 'deleted'):
             visitor.refused(answer[0])
 
+    def release(self, place):
+        yield ('release', place, 900, '%d (released)' % self.world.now, 'doorbell', 's')
+
     def leave(self, ticket):
         connection = self.connections.get(ticket[0])
         self.spawn_repeated(('leave', ticket[0], ticket[3]))

@@ -28,12 +28,13 @@ class Place:
     """KEPT: the place may not fall to a deadline before the line clock says so; None: it has no deadline at all."""
 
     __slots__ = ('id', 'ticket', 'user', 'kind', 'state', 'why', 'conn', 'gen', 'server', 'kept', 'token', 'settled',
-                 'expired', 'told')
+                 'expired', 'told', 'released')
 
     def __init__(self, id, ticket, user, kind, conn, server, kept):
         self.id, self.ticket, self.user, self.kind = id, ticket, user, kind
         self.state, self.why, self.conn, self.gen, self.server, self.kept = WAITING, None, conn, 1, server, kept
         self.token, self.settled, self.expired, self.told = None, False, False, False
+        self.released = False
 
     def __repr__(self):
         return '%s (ticket %d, user %r, %s%s, conn %s, gen %d, server %r, kept %s)' % (
@@ -181,6 +182,7 @@ class Ledger:
         require(reply[2] == self.epoch, 'wrong reply', 'epoch', reply)
         if outcome == 'entered':
             require(place.state == ADMITTED and place.token == reply[3], 'token', 'for', place, 'is not', reply[3])
+            require(not place.released, 'duplicated', place, 'is entered again after its release')
         elif outcome == 'moved':
             require(expect not in ('', place.conn), 'outcome', 'moved, but the connection is the same:', place)
         elif outcome == 'gone':
@@ -266,7 +268,7 @@ class Ledger:
         offered = dict(zip(args[::2], args[1::2]))
         for place_id, token, server in zip(reply[::3], reply[1::3], reply[2::3]):
             place = self.places[place_id]
-            require(place.state == ADMITTED, 'duplicated', 'a token for', place)
+            require(place.state == ADMITTED and not place.released, 'duplicated', 'a token for', place)
             if place.token is None:
                 require(token == offered[place_id], 'token', token, 'was not offered')
                 place.token = token
@@ -274,6 +276,17 @@ class Ledger:
                 self.seats[place_id] = token_expiry(token)
             require(token == place.token, 'token', place_id, 'has two tokens:', place.token, 'and', token)
             require(server == place.server, 'wrong reply', 'settle sends to', server, 'but', place)
+
+    def saw_release(self, args, reply, now):
+        place = self.places[args[0]]
+        self.count['releases: %s' % reply[1]] += 1
+        require(reply[0] == 'ok' and (reply[1] == 1) <= (place.state == ADMITTED), 'outcome', reply, 'for', place)
+        require(reply[1] == 1 or place.id not in self.seats or self.deleted, 'wrong reply', 'no seat of', place)
+        if place.state == ADMITTED:
+            require((reply[1] == 1) <= (not place.released), 'duplicated', place, 'is released twice')
+            self.seats.pop(place.id, None)
+            self.unsettled.pop(place.id, None)
+            place.released = place.expired = True
 
     def saw_reap(self, args, reply, now, snapshot=None):
         """SNAPSHOT: the values of all places right after the call."""

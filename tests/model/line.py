@@ -59,6 +59,9 @@ class Line:
     def leave(self, place, gen=0):
         return self.call('leave', place, gen)
 
+    def release(self, place, ttl=100, mark='0 (released)'):
+        return self.call('release', place, ttl, mark, 'doorbell', 's')
+
     def admit(self, *settled, **changed):
         """The reply as a dictionary; or its first word where that is not ok."""
         arguments = dict(ADMIT, **changed)

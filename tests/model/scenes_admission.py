@@ -142,6 +142,66 @@ def a_full_line_takes_nobody(line):
     same(line.join('c', 'user')[:2], ['waiting', 'a'])
 
 
+@scene(batch=10, activeLimit=2, tokenTtlSeconds=60)
+def a_released_seat_is_free_and_nothing_of_its_place_is_left(line):
+    line.join('a', 'user')
+    line.join_many(3)
+    tick = line.admit()
+    line.settle_all(tick)
+    line.admit('a', 'p00001')
+    same(line.release('a'), ['ok', 1])
+    same([line.key('GET', 'used:a'), line.key('TTL', 'used:a')], ['0 (released)', 100])
+    for key in ('places', 'entries'):
+        same(line.key('HEXISTS', key, 'a'), 0, key)
+    same([line.key('HLEN', 'users'), line.key('ZSCORE', 'active', 'a')], [0, None])
+    same(line.resume('a')[0], 'gone')
+    same(line.release('a', 50, 'again'), ['ok', 0])
+    same([line.key('GET', 'used:a'), line.key('TTL', 'used:a')], ['0 (released)', 100])
+    line.now += 1000
+    same(pick(line.admit(), 'now_admitted', 'active'), [1, 2])
+
+
+@scene(batch=10, activeLimit=1, tokenTtlSeconds=60)
+def a_release_from_the_outbox_is_not_signed_again(line):
+    line.join_many(2)
+    line.settle_all(line.admit())
+    same(line.release('p00001'), ['ok', 1])
+    line.now += 1000
+    tick = line.admit('p00001')  # confirms what is no more
+    same(pick(tick, 'now_admitted', 'active'), [1, 1])
+    same(tick['outbox'][::5], ['p00002'])
+
+
+@scene(batch=10, rejoin='keep')
+def a_released_user_is_new_and_who_entered_stays_on_record(line):
+    line.configure('patch', rejoin='refuse')
+    line.join('a', 'user')
+    line.settle_all(line.admit())
+    line.admit('a')
+    line.key('SET', 'used:a', '1 shop')
+    same(line.release('a'), ['ok', 1])
+    same(line.key('GET', 'used:a'), '1 shop')
+    same(line.join('b', 'user'), ['already-entered'])
+    line.configure('patch', rejoin='keep')
+    same(line.join('b', 'user')[:2], ['waiting', 'b'])
+
+
+@scene(batch=10)
+def a_release_touches_nobody_who_waits(line):
+    """Redis came back older: somebody has a token of a place that waits here."""
+    line.join('a', 'user')
+    before = line.dump()
+    same(line.release('a'), ['ok', 0])
+    line.key('DEL', 'used:a')
+    same(line.dump(), before)
+
+
+@scene(create=False)
+def a_release_of_a_session_that_never_was_leaves_a_mark_alone(line):
+    same(line.release('a'), ['ok', 0])
+    same(list(line.dump()), ['session:{s}:used:a'])
+
+
 @scene(batch=10, tokenTtlSeconds=60)
 def an_expired_entry_is_forgotten(line):
     line.join('a', 'user')

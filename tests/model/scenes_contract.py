@@ -2,7 +2,7 @@
 from ledger import require
 from line import Line, attempt, same
 from scenes import scene
-from scripts import PREFIX, keys
+from scripts import PREFIX, keys, named
 
 
 def furnished(connection, changes):
@@ -30,6 +30,7 @@ CALLS = {
     'admit': ('A', 3000, 5000, 'run', 0, 0, 0, 0, '', '', 500, 'p0'),
     'settle': ('p2', 'a token', 'p3', 'another'),
     'reap': ('g0.b', '0'),
+    'release': ('p0', 100, '0 (released)', 'doorbell', 's'),
     'configure': ('patch', '*', '', 'me', 'patch', '{}', 'seed', 'hash', 'batch', 7),
     'info': (),
 }
@@ -48,18 +49,19 @@ def a_key_of_a_wrong_type_makes_a_script_fail_or_does_not_concern_it(line):
         for key in keys(name):
             line = furnished(connection, changes)
             line.now += 10000
-            line.redis.call('DEL', PREFIX + key)
-            if key in ('departed',):
-                line.redis.call('LPUSH', PREFIX + key, 'wrong')
+            name_of = named(key, args)
+            line.redis.call('DEL', name_of)
+            if key in ('departed', 'used:*'):
+                line.redis.call('LPUSH', name_of, 'wrong')
             else:
-                line.redis.call('SET', PREFIX + key, 'wrong')
+                line.redis.call('SET', name_of, 'wrong')
             poisoned = line.dump()
             reply, after = attempt(line, name, args), line.dump()
             if isinstance(reply, str):
                 require(reply.startswith('WRONGTYPE'), 'half done', name, 'with a wrong', key, 'fails with', reply)
                 same(after, poisoned, 'half done: %s with a wrong %s' % (name, key))
             else:
-                require(PREFIX + key not in changed, 'half done', name, 'writes', key, 'but took a wrong type of it')
+                require(name_of not in changed, 'half done', name, 'writes', key, 'but took a wrong type of it')
 
 
 @scene(create=False)
@@ -67,8 +69,8 @@ def arguments_that_make_no_sense_change_nothing(line):
     connection, changes = line.redis, line.changes
     wrong = ((1, 'x'), (2, 'x'), (4, ''), (5, 'x'), (6, 'x'), (7, ''), (8, 'much'), (10, ''))
     cases = [('admit', at, value) for at, value in wrong]
-    cases += [('join', 5, 'x'), ('resume', 5, 'x'), ('leave', 1, 'x'), ('status', 2, 'x'), ('settle', 3, None),
-              ('configure', 9, None)]
+    cases += [('join', 5, 'x'), ('resume', 5, 'x'), ('leave', 1, 'x'), ('status', 2, 'x'), ('settle', 3, None), ('release', 1, ''),
+              ('release', 1, 0), ('release', 4, None), ('configure', 9, None)]
     for name, at, value in cases:
         line = furnished(connection, changes)
         before, args = line.dump(), list(CALLS[name])

@@ -8,7 +8,7 @@ import os
 import subprocess
 
 LINE = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'common', 'line')
-NAMES = ('join', 'resume', 'park', 'leave', 'status', 'sync', 'admit', 'settle', 'reap', 'configure', 'draw', 'info')
+NAMES = ('join', 'resume', 'park', 'leave', 'status', 'sync', 'admit', 'settle', 'reap', 'configure', 'release', 'draw', 'info')
 PREFIX = 'session:{s}:'
 
 # The simulated time, in ms, is the last of ARGV; the script never sees it there.
@@ -67,6 +67,11 @@ def keys(name):
     raise SubstitutionError(name + '.lua has no line with its keys')
 
 
+def named(key, args):
+    """The name of a key; "used:*" is of the place that the first argument names."""
+    return PREFIX + key.replace('*', str(args[0]) if args else '')
+
+
 def substitute(name, body, old, new):
     if body.count(old) != 1:
         raise SubstitutionError('%s.lua: %d matches instead of one for %r' % (name, body.count(old), old))
@@ -96,8 +101,7 @@ class Scripts:
         self.head = {}
         for name in NAMES:
             sha = connection.call('SCRIPT', 'LOAD', prepared(name, changes, small))
-            names = [PREFIX + key for key in keys(name)]
-            self.head[name] = ['EVALSHA', sha, str(len(names))] + names
+            self.head[name] = ('EVALSHA', sha, str(len(keys(name))))
 
     def command(self, name, args, now):
-        return self.head[name] + list(args) + [now]
+        return [*self.head[name], *(named(key, args) for key in keys(name)), *args, now]

@@ -59,6 +59,7 @@ class World:
         self.lanes, self.lane_of, self.waiting_tasks = [], {}, 0
         self.faults = self.random.choice((0.5, 1, 1, 3)) if faults is None else faults
         self.visitors = []
+        self.released = []  # places: the last that somebody asked to release
         self.standing = False  # nobody is admitted, and nobody is told so: a new configuration would refresh every picture
         self.visitors_most = self.random.choice((12, VISITORS, VISITORS, 110))
         self.users = ['user%d' % i for i in range(self.random.choice((5, 30)))]
@@ -224,7 +225,8 @@ class World:
 
     def build_wishes(self):
         weights = [(self.wish_arrive, 24), (self.wish_drop, 8), (self.wish_leave, 3), (self.wish_poll, 5), (self.wish_read, 24),
-                   (self.wish_second, 14), (self.wish_tick, 17), (self.wish_notice, 3), (self.wish_operate, 0.25),
+                   (self.wish_second, 14), (self.wish_tick, 17), (self.wish_notice, 3), (self.wish_release, 4),
+                   (self.wish_operate, 0.25),
                    (self.wish_reopen, 0.7), (self.wish_recreate, 0.02)]
         weights += [(wish, weight * self.faults * self.random.choice((0, 0.3, 1, 3))) for wish, weight in (
             (self.wish_crash, 0.15), (self.wish_freeze, 0.25), (self.wish_lose_stream, 0.25), (self.wish_trim_stream, 0.25),
@@ -296,6 +298,15 @@ class World:
         if gateway and visitor and visitor.ticket and not visitor.busy and not visitor.done:
             visitor.busy = True
             self.spawn(gateway, gateway.poll(visitor))
+
+    def wish_release(self):
+        """Somebody who was let in is done, perhaps a second time; the site asks any gateway."""
+        gateway, inside = self.open_gateway(), list(self.ledger.seats)
+        if self.released and self.random.random() < 0.1 or not inside:
+            inside = self.released
+        if gateway and inside:
+            self.released = self.released[-20:] + [self.random.choice(inside)]
+            self.spawn(gateway, gateway.release(self.released[-1]))
 
     def wish_read(self):
         gateway = self.open_gateway()

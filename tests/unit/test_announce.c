@@ -33,7 +33,7 @@ static void a_state_message_says_what_the_tick_found(void **state)
 {
     (void)state;
     struct admission admission = {
-        .rev = {5, 6}, .base = 1, .head = 2, .tail = 9, .waiting = 7, .phase = "open", .status = "paused"};
+        .rev = {5, 6}, .base = 1, .head = 2, .tail = 9, .waiting = 7, .lobby = 40, .phase = "open", .status = "paused"};
     struct message_command command;
     struct pace pace = {.rate = 1.5, .leaving = 0.00025, .noise = 12, .drift = 0.125, .step = 5};
     struct message message = announce_state(&admission, TEXT("s"), &pace, TEXT("3"));
@@ -67,6 +67,8 @@ static void a_state_message_says_what_the_tick_found(void **state)
                                            "7",
                                            "departed",
                                            "3",
+                                           "lobby",
+                                           "40",
                                            "rate",
                                            "1.500",
                                            "leaving",

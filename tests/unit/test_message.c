@@ -34,6 +34,7 @@ static void what_is_encoded_decodes_to_the_same(void **state)
                               .head = 120,
                               .tail = 990,
                               .waiting = 850,
+                              .lobby = 40,
                               .pace = {2.5, 0.25, 7, 0.125, 5},
                               .phase = TEXT("open"),
                               .status = TEXT("paused"),
@@ -41,7 +42,7 @@ static void what_is_encoded_decodes_to_the_same(void **state)
     decode_again(&in, &out, &reply);
     assert_int_equal(out.type, MESSAGE_WAITING_STATE);
     assert_true(out.epoch == 17 && out.rev == 3 && out.base == 1 && out.head == 120 && out.tail == 990 &&
-                out.waiting == 850);
+                out.waiting == 850 && out.lobby == 40);
     assert_true(memcmp(&out.pace, &in.pace, sizeof in.pace) == 0 && text_is(out.status, "paused") &&
                 text_is(out.departed, "131,+2,+9"));
     reply_words_free(reply);
@@ -66,6 +67,47 @@ static void what_is_encoded_decodes_to_the_same(void **state)
     decode_again(&in, &out, &reply);
     assert_int_equal(out.gen, 4);
     reply_words_free(reply);
+    in = (struct message){
+        .type = MESSAGE_DRAWN, .session = TEXT("s"), .epoch = 1, .places = TEXT(PLACE ":7," PLACE ":8")};
+    decode_again(&in, &out, &reply);
+    assert_true(out.type == MESSAGE_DRAWN && text_is(out.places, PLACE ":7," PLACE ":8"));
+    reply_words_free(reply);
+    in = (struct message){
+        .type = MESSAGE_NOTICE, .session = TEXT("s"), .epoch = 1, .text = TEXT(""), .at_ms = 1700000000000};
+    decode_again(&in, &out, &reply);
+    assert_true(out.type == MESSAGE_NOTICE && out.text.at && out.text.len == 0 && out.at_ms == 1700000000000);
+    reply_words_free(reply);
+}
+
+static void a_drawn_list_is_walked_as_far_as_it_makes_sense(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *list;
+        size_t places;
+    } rows[] = {
+        {PLACE ":1," PLACE ":2," PLACE ":9007199254740992", 3},
+        {"", 0},
+        {PLACE, 0},
+        {PLACE ":", 0},
+        {PLACE ":0", 0},
+        {PLACE ":-1", 0},
+        {PLACE ":1," PLACE ":x," PLACE ":3", 1},
+        {PLACE ":1,,", 1},
+        {"short:1", 0},
+        {PLACE ":1:2", 0},
+        {PLACE ":9007199254740993", 0},
+    };
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        struct text rest = text_of(rows[i].list), place;
+        uint64_t ticket;
+        size_t count = 0;
+        while (drawn_next(&rest, &place, &ticket)) {
+            count++;
+            assert_true(text_is(place, PLACE));
+        }
+        assert_int_equal(count, rows[i].places);
+    }
 }
 
 /* An older publisher tells only its rate, a newer one more than we know. */
@@ -152,6 +194,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_encoded_decodes_to_the_same),
+        cmocka_unit_test(a_drawn_list_is_walked_as_far_as_it_makes_sense),
         cmocka_unit_test(the_pace_of_other_versions_is_taken_as_far_as_it_goes),
         cmocka_unit_test(poisoned_entries_are_refused_and_unknown_ones_tolerated),
         cmocka_unit_test(departures_are_sorted_and_written_as_gaps),

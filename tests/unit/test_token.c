@@ -115,18 +115,84 @@ static void user_tokens_are_checked_claim_by_claim(void **state)
         {"{\"sub\":\"u\",\"exp\":2000,\"iss\":\"i\",\"aud\":\"a\"}", JWT_ALG_NONE, NULL},
     };
     const struct user_rules rules = {"i", "a", "sub", 30};
-    struct token_key *key;
+    struct keyring ring = {.count = 1};
     char token[TOKEN_MAX], user[USER_ID_MAX + 1];
-    assert_int_equal(load(&key, TOKEN_HS256, "12345678901234567890123456789012", true), OK);
+    assert_int_equal(load(&ring.keys[0], TOKEN_HS256, "12345678901234567890123456789012", true), OK);
     for (size_t i = 0; i < ROWS(rows); i++) {
         make_user(token, sizeof token, rows[i].json, rows[i].alg);
-        assert_int_equal(token_verify_user(key, text_of(token), &rules, 1000, user), rows[i].user ? OK : ERR_DENIED);
+        assert_int_equal(token_verify_user(&ring, text_of(token), &rules, 1000, user), rows[i].user ? OK : ERR_DENIED);
         assert_true(!rows[i].user || strcmp(user, rows[i].user) == 0);
     }
     const char *bad[] = {"", ".", "..", "a.b", "a.b.c", "a.b.c.d", "e30.e30.", "\xff.\xff.\xff"};
     for (size_t i = 0; i < ROWS(bad); i++)
-        assert_int_equal(token_verify_user(key, text_of(bad[i]), &rules, 1000, user), ERR_DENIED);
-    token_key_destroy(key);
+        assert_int_equal(token_verify_user(&ring, text_of(bad[i]), &rules, 1000, user), ERR_DENIED);
+    keyring_finish(&ring);
+}
+
+/* An entry token of JSON claims, with the ring's kid and libjwt's typ. */
+static void make_entry(char *dst, const struct keyring *ring, const char *json)
+{
+    jwt_t *jwt;
+    assert_int_equal(jwt_new(&jwt), 0);
+    assert_int_equal(jwt_add_header(jwt, "kid", token_key_id(ring->keys[0])), 0);
+    assert_int_equal(jwt_add_grants_json(jwt, json), 0);
+    assert_int_equal(jwt_set_alg(jwt, JWT_ALG_HS256, ring->keys[0]->bytes, ring->keys[0]->len), 0);
+    char *text = jwt_encode_str(jwt);
+    snprintf(dst, TOKEN_MAX, "%s", text);
+    free(text);
+    jwt_free(jwt);
+}
+
+#define WHO "\"sub\":\"u\",\"jti\":\"abcdefghijklmnopqrstuv\","
+#define FROM "\"iss\":\"anteroom\",\"aud\":\"s\","
+static void entry_tokens_are_checked_claim_by_claim(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *json;
+        bool good;
+    } rows[] = {
+        {"{" WHO FROM "\"exp\":2000}", true},
+        {"{" WHO FROM "\"exp\":971}", true}, /* within the leeway of 30 s */
+        {"{" WHO FROM "\"exp\":970}", false},
+        {"{" WHO FROM "\"exp\":253402300799}", true},
+        {"{" WHO FROM "\"exp\":253402300800}", false},
+        {"{" WHO FROM "\"exp\":\"2000\"}", false},
+        {"{" WHO FROM "\"exp\":2000.0}", false},
+        {"{" WHO FROM "\"iat\":1}", false},
+        {"{" WHO FROM "\"exp\":2000,\"iat\":1030}", true},
+        {"{" WHO FROM "\"exp\":2000,\"iat\":1031}", false},
+        {"{" WHO FROM "\"exp\":2000,\"nbf\":1030}", true},
+        {"{" WHO FROM "\"exp\":2000,\"nbf\":1031}", false},
+        {"{" WHO FROM "\"exp\":2000,\"nbf\":\"x\"}", false},
+        {"{" WHO "\"iss\":\"anteroom\",\"aud\":\"t\",\"exp\":2000}", false},
+        {"{" WHO "\"iss\":\"anteroom\",\"aud\":[\"s\"],\"exp\":2000}", false},
+        {"{" WHO "\"iss\":\"other\",\"aud\":\"s\",\"exp\":2000}", false},
+        {"{" WHO "\"aud\":\"s\",\"exp\":2000}", false},
+        {"{" FROM "\"sub\":\"u\",\"exp\":2000}", false},
+        {"{" FROM "\"sub\":\"u\",\"jti\":\"abcdefghijklmnopqrstu}\",\"exp\":2000}", false},
+        {"{" FROM "\"jti\":\"abcdefghijklmnopqrstuv\",\"exp\":2000}", false},
+        {"{" FROM "\"sub\":\"\",\"jti\":\"abcdefghijklmnopqrstuv\",\"exp\":2000}", false},
+        {"{" FROM "\"sub\":\"a\\r\\nb\",\"jti\":\"abcdefghijklmnopqrstuv\",\"exp\":2000}", false},
+    };
+    const struct entry_rules one = {"anteroom", T("s")}, any = {"anteroom", {NULL, 0}};
+    struct keyring ring = {.count = 1}, empty = {.count = 0};
+    struct entry entry;
+    char token[TOKEN_MAX];
+    assert_int_equal(load(&ring.keys[0], TOKEN_HS256, "12345678901234567890123456789012", true), OK);
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        make_entry(token, &ring, rows[i].json);
+        assert_int_equal(token_verify_entry(&ring, text_of(token), &one, 1000, &entry), rows[i].good ? OK : ERR_DENIED);
+    }
+    make_entry(token, &ring, "{" WHO "\"iss\":\"anteroom\",\"aud\":\"t\",\"exp\":2000}");
+    assert_int_equal(token_verify_entry(&ring, text_of(token), &any, 1000, &entry), OK);
+    assert_string_equal(entry.session, "t");
+    assert_int_equal(token_verify_entry(&empty, text_of(token), &any, 1000, &entry), ERR_DENIED);
+    make_entry(token, &ring, "{" WHO "\"iss\":\"anteroom\",\"aud\":\"a b\",\"exp\":2000}");
+    assert_int_equal(token_verify_entry(&ring, text_of(token), &any, 1000, &entry), ERR_DENIED);
+    make_user(token, sizeof token, "{" WHO FROM "\"exp\":2000}", JWT_ALG_HS256); /* no kid */
+    assert_int_equal(token_verify_entry(&ring, text_of(token), &any, 1000, &entry), ERR_DENIED);
+    keyring_finish(&ring);
 }
 
 int main(void)
@@ -135,6 +201,7 @@ int main(void)
         cmocka_unit_test(secrets_need_thirty_two_bytes_and_lose_one_newline),
         cmocka_unit_test(an_entry_token_says_what_it_was_given),
         cmocka_unit_test(user_tokens_are_checked_claim_by_claim),
+        cmocka_unit_test(entry_tokens_are_checked_claim_by_claim),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
