@@ -68,7 +68,7 @@ local function look_through(scan)
         elseif ticket or call('ZSCORE', LOBBY, place) then
             p.server = ''
             call('HSET', PLACES, place, pack_place(p))
-            if p.kind ~= 'v' then call('ZADD', PARKED, clock + grace, place) end
+            if p.kind ~= 'v' then call('ZADD', PARKED, (tonumber(restored[1]) or clock) + grace, place) end
             if ticket then call('SETBIT', DEPARTED, ticket - base, 0) end
         end
     end

@@ -10,7 +10,7 @@ from scenes import SCENES, run_scenes
 from world import World
 from world_scenes import WORLD_SCENES, run_world_scenes
 import scenes_admission, scenes_connections, scenes_contract, scenes_lobby  # noqa: E401,F401 (they register)
-import scenes_positions, scenes_time  # noqa: E401,F401
+import scenes_loss, scenes_positions, scenes_time  # noqa: E401,F401
 
 RUN_OPERATIONS = 4000  # of one World: then another configuration, from an empty Redis
 MUTANT_OPERATIONS, MUTANT_SEEDS = 20000, 3  # a mutant that no scene catches meets all seeds, another the first
