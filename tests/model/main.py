@@ -5,7 +5,7 @@ import time
 
 from ledger import Violation
 from mutants import BY_NAME, MUTANTS
-from resp import Server
+from resp import RedisError, Server
 from scenes import SCENES, run_scenes
 from world import World
 from world_scenes import WORLD_SCENES, run_world_scenes
@@ -31,6 +31,8 @@ def play_scenes(connection, changes=(), flags=()):
                 act()
             except Violation as violation:
                 raise Failure(name, violation, 'scene ' + name) from violation
+            except RedisError as error:
+                raise Failure(name, Violation('error', str(error)), 'scene ' + name) from error
 
 
 def simulate(connection, seed, operations, changes=(), flags=(), count=None, watch=''):
