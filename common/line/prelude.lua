@@ -47,7 +47,7 @@ end
 -- When the line is empty nothing before TAIL matters any more: the bitmap starts anew there. HEAD may then be below
 -- BASE, which is why every reader takes max(head, base).
 local function reset_if_empty()
-    if call('ZCARD', WAITING) == 0 and base ~= tail and phase ~= 'restoring' then
+    if call('ZCARD', WAITING) == 0 and base ~= tail then
         base = tail
         call('DEL', DEPARTED, DEPARTURES)
         call('HSET', STATE, 'base', base)

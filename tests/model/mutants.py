@@ -215,8 +215,6 @@ MUTANTS = [
            [('restore', "    call('SETBIT', DEPARTED, number - base, 0)\n", '')]),
     Mutant('put-back-untold', 'gateways keep an old bitmap',
            [('restore', "if changed then call('HSET', STATE, 'dirty', 1, 'rev', rev + 1) end", '')]),
-    Mutant('emptied-in-the-window', 'the bitmap starts anew under those who are still to come',
-           everywhere(('leave', 'park', 'admit'), " and phase ~= 'restoring' then", ' then')),
     Mutant('issued-forgotten', 'somebody enters twice', [('admit', "call('SADD', ISSUED, p.user)", '')]),
 ]
 BY_NAME = {mutant.name: mutant for mutant in MUTANTS}
