@@ -71,7 +71,7 @@ static enum err arrival_resume(struct arrival *arrival, const struct session *se
         .conn = place_conn(gateway, arrival->conn, conn),
         .mode = text_of(arrival->mode),
         .expect = TEXT(""),
-        .known = session_known(session),
+        .known = session_known_by(session, &arrival->visitor.ticket),
     };
     arrival->state = ARRIVAL_RESUME;
     return line_resume(&gateway->line, &resume, arrival_step, arrival);

@@ -185,7 +185,7 @@ void status_handle(struct http_request *request, void *context)
     struct visitor visitor;
     if (!visitor_read(gateway, request, VISITOR_TICKET, &visitor))
         return;
-    struct line_known known = session_known(session_find(gateway, text_of(visitor.session)));
+    struct line_known known = session_known_by(session_find(gateway, text_of(visitor.session)), &visitor.ticket);
     struct status *status = calloc(1, sizeof *status);
     enum err err = status ? OK : ERR_NOMEM;
     if (err == OK) {

@@ -126,6 +126,16 @@ struct line_known session_known(const struct session *session)
     return (struct line_known){session->positions.epoch, session->positions.tail};
 }
 
+struct line_known session_known_by(const struct session *session, const struct ticket *ticket)
+{
+    struct line_known known = session_known(session);
+    if (ticket->epoch > known.epoch)
+        return (struct line_known){ticket->epoch, ticket->number};
+    if (ticket->epoch == known.epoch && ticket->number > known.tail)
+        known.tail = ticket->number;
+    return known;
+}
+
 bool session_take_picture(struct session *session, const struct line_picture *picture)
 {
     struct positions *positions = &session->positions;

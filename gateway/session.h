@@ -6,6 +6,7 @@
 #include "common/base/map.h"
 #include "common/line/line.h"
 #include "common/line/message.h"
+#include "common/line/ticket.h"
 #include "gateway/lobby.h"
 #include "gateway/restoration.h"
 #include "gateway/positions.h"
@@ -71,6 +72,8 @@ struct session *session_get(struct gateway *gateway, struct text id);
 void session_notice(const struct session *session, bool newcomer, struct sse *sse);
 /** What scripts are told we know; zeros where SESSION is NULL. */
 struct line_known session_known(const struct session *session);
+/** The same, or what TICKET of this session proves where that is more. */
+struct line_known session_known_by(const struct session *session, const struct ticket *ticket);
 /** Takes a picture into the session (answer of sync). True when it was news. */
 bool session_take_picture(struct session *session, const struct line_picture *picture);
 /** Fetches a picture; when it is there everybody's position is pushed. */

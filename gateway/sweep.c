@@ -52,10 +52,13 @@ static void lookup_answered(void *data, enum err err, const struct redis_reply *
     struct place *place = place_find(sweep->gateway, (struct text){lookup->place, PLACE_ID_LEN});
     struct line_place answer;
     line_place_decode(err, reply, &answer);
-    bool answered = answer.outcome != LINE_FAILED && answer.outcome != LINE_UNAVAILABLE;
+    bool answered =
+        answer.outcome != LINE_FAILED && answer.outcome != LINE_UNAVAILABLE && answer.outcome != LINE_LOST;
     sweep->under_way--;
     if (place && place->conn == lookup->conn) {
         place->asked = false;
+        if (answer.outcome == LINE_LOST)
+            restoration_open(place->session, "Redis does not know a ticket that it gave");
         if (answered)
             lookup_decide(place, &answer);
         else if (list_empty(&place->unsure))
@@ -83,6 +86,7 @@ static bool lookup_send(struct sweep *sweep, struct place *place)
         .conn = name,
         .mode = TEXT("stream"),
         .expect = name,
+        .known = {place->epoch, place->ticket}, /* older data must not tell that it is gone */
     };
     if (line_resume(&gateway->line, &resume, lookup_answered, lookup) != OK) {
         free(lookup);
