@@ -152,11 +152,52 @@ void join_handle(struct http_request *request, void *context)
 
 /* ---- status ---- */
 
+/*  ASK ──(gone, and the ticket is of an older epoch)──► RESTORE ──► ASK ──► answered      Redis may have lost the place
+ *   └──(any other answer)──► answered                                                                               */
 struct status {
     struct gateway *gateway;
     struct http_request *request; /* NULL: the client went away */
-    char session[SESSION_ID_MAX + 1];
+    struct ticket ticket;
+    bool restored;
 };
+
+static void status_answered(void *data, enum err err, const struct redis_reply *reply);
+
+static enum err status_ask(struct status *status)
+{
+    struct gateway *gateway = status->gateway;
+    struct text session = text_of(status->ticket.session);
+    struct line_known known = session_known_by(session_find(gateway, session), &status->ticket);
+    return line_status(&gateway->line, session, text_of(status->ticket.place), true, &known, status_answered, status);
+}
+
+static void status_restored(void *data, enum err err, const struct redis_reply *reply)
+{
+    struct status *status = data;
+    (void)reply; /* the next answer says what became of it */
+    if (err == OK && status->request && status_ask(status) == OK)
+        return;
+    if (status->request)
+        refuse(status->gateway, status->request, REFUSAL_UNAVAILABLE, NULL, 0);
+    free(status);
+}
+
+static enum err status_restore(struct status *status)
+{
+    const struct ticket *ticket = &status->ticket;
+    struct lost_place place = {
+        .place = text_of(ticket->place),
+        .conn = TEXT(""),
+        .user = text_of(ticket->user),
+        .number = ticket->number,
+        .order = ticket->order,
+        .epoch = ticket->epoch,
+        .gen = ticket->gen,
+    };
+    status->restored = true;
+    return line_restore(&status->gateway->line, text_of(ticket->session), false, TEXT(""), false, 1, &place,
+                        status_restored, status);
+}
 
 static void status_gone(void *data)
 {
@@ -167,13 +208,19 @@ static void status_gone(void *data)
 static void status_answered(void *data, enum err err, const struct redis_reply *reply)
 {
     struct status *status = data;
-    struct session *session = session_find(status->gateway, text_of(status->session));
+    struct session *session = session_find(status->gateway, text_of(status->ticket.session));
     struct line_place answer;
     line_place_decode(err, reply, &answer);
+    bool lost =
+        answer.outcome == LINE_UNAVAILABLE || (answer.outcome == LINE_GONE && answer.epoch > status->ticket.epoch);
+    if (lost && !status->restored && status->request && status_restore(status) == OK)
+        return;
+    if (session && (answer.outcome == LINE_LOST || answer.outcome == LINE_NONE))
+        restoration_open(session, "Redis knows less than a ticket proves");
     bool told = answer.outcome == LINE_WAITING || answer.outcome == LINE_ADMITTED || answer.outcome == LINE_ENTERED ||
                 answer.outcome == LINE_LOBBY || answer.outcome == LINE_GONE || answer.outcome == LINE_DELETED;
     if (status->request && told)
-        answer_json(status->gateway, status->request, status->session, session, &answer, "");
+        answer_json(status->gateway, status->request, status->ticket.session, session, &answer, "");
     else if (status->request)
         refuse_outcome(status->gateway, status->request, &answer, session != NULL);
     free(status);
@@ -185,16 +232,10 @@ void status_handle(struct http_request *request, void *context)
     struct visitor visitor;
     if (!visitor_read(gateway, request, VISITOR_TICKET, &visitor))
         return;
-    struct line_known known = session_known_by(session_find(gateway, text_of(visitor.session)), &visitor.ticket);
     struct status *status = calloc(1, sizeof *status);
-    enum err err = status ? OK : ERR_NOMEM;
-    if (err == OK) {
-        *status = (struct status){.gateway = gateway, .request = request};
-        memcpy(status->session, visitor.session, sizeof status->session);
-        err = line_status(&gateway->line, text_of(status->session), text_of(visitor.ticket.place), true, &known,
-                          status_answered, status);
-    }
-    if (err != OK) {
+    if (status)
+        *status = (struct status){.gateway = gateway, .request = request, .ticket = visitor.ticket};
+    if (!status || status_ask(status) != OK) {
         free(status);
         refuse(gateway, request, REFUSAL_UNAVAILABLE, NULL, 0);
         return;

@@ -52,8 +52,7 @@ static void lookup_answered(void *data, enum err err, const struct redis_reply *
     struct place *place = place_find(sweep->gateway, (struct text){lookup->place, PLACE_ID_LEN});
     struct line_place answer;
     line_place_decode(err, reply, &answer);
-    bool answered =
-        answer.outcome != LINE_FAILED && answer.outcome != LINE_UNAVAILABLE && answer.outcome != LINE_LOST;
+    bool answered = answer.outcome != LINE_FAILED && answer.outcome != LINE_UNAVAILABLE && answer.outcome != LINE_LOST;
     sweep->under_way--;
     if (place && place->conn == lookup->conn) {
         place->asked = false;

@@ -178,6 +178,22 @@ def test_older_data_is_mended(redis_server, quick, client, visit, tmp_path):
     assert streams[0].ticket["place"] not in places and len(places) == len(set(places))
 
 
+def test_who_polls_comes_back_by_the_ticket(quick, client, visit):
+    publishers, gateways = quick
+    Admin(publishers[0].url("admin")).create("s", status="paused")
+    urls = [gateway.url("public") + "/api/queue" for gateway in gateways]
+    tickets = [requests.post(urls[n % 2] + "/join?sessionId=s", timeout=5).json()["ticket"] for n in range(6)]
+    visit(gateways[0]).wait_position(7)  # so that a gateway serves the session
+    visit(gateways[1]).wait_position(8)
+    epoch = int(state(client, "epoch"))
+    client.flushall()
+    wait_open(client, epoch)
+    for n in reversed(range(6)):
+        assert requests.get(urls[n % 2] + f"/status?ticket={tickets[n]}", timeout=5).json()["status"] == "WAITING"
+    shown = [requests.get(urls[0] + f"/status?ticket={ticket}", timeout=5).json()["position"] for ticket in tickets]
+    assert shown == [1, 2, 3, 4, 5, 6]
+
+
 def test_the_lobby_comes_back_too(quick, client, visit):
     publishers, gateways = quick
     seconds = int(client.time()[0])
