@@ -10,13 +10,14 @@
 #include "publisher/admin_place.h"
 #include "publisher/admin_server.h"
 #include "publisher/admin_session.h"
+#include "publisher/console.h"
 #include "publisher/probe.h"
 #include "publisher/publisher.h"
 
 #include <errno.h>
 
 #define CONNECTIONS_MAX 256
-/* Who stops reading is noticed by what waits for them, so little waits in the kernel. */
+/* A console that stops reading is noticed by what waits for it, so little waits in the kernel. */
 #define SEND_BUFFER_BYTES 65536
 #define STALL_MS 10000
 
@@ -24,6 +25,9 @@ enum { ROUTE_CHANGE = 1 }; /* not for read-only tokens */
 
 static const struct route routes[] = {
     {"GET", "/healthz", "healthz", 0, probe_health},
+    {"GET", "/", "console", 0, console_page},
+    {"GET", "/console.js", "console", 0, console_script},
+    {"GET", "/console.css", "console", 0, console_style},
     {"GET", "/admin/events", "events", 0, events_open},
     {"GET", "/admin/sessions", "sessions", 0, sessions_list},
     {"GET", "/admin/sessions/{session}", "session", 0, session_show},

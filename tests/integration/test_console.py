@@ -9,6 +9,7 @@ import threading
 import pytest
 import requests
 
+import page
 import support
 import visitors
 from support import ADMIN_TOKEN, READ_TOKEN, Admin, metric, wait_until
@@ -333,3 +334,169 @@ def test_what_consoles_cost_redis_has_a_bound(start_publisher, client, scripts, 
     apart = cost()
     assert 200 < apart <= 360  # 300 a second, and what a second's edge adds
     print(f"looks a second: {shared:.0f} for one hundred, {apart:.0f} for 3,200")
+
+
+# ---- the page ----
+
+FILES = {"/": ("console.html", "text/html"), "/console.js": ("console.js", "text/javascript"), "/console.css": ("console.css", "text/css")}
+
+
+def built_in(name):
+    return (support.ROOT / "publisher" / "web" / name).read_bytes()
+
+
+def test_the_page_is_built_in_and_may_load_nothing_else(publisher):
+    for path, (name, kind) in FILES.items():
+        answer = requests.get(publisher.url("admin") + path, timeout=5)  # no token: there is nothing secret in it
+        assert answer.status_code == 200 and answer.content == built_in(name)
+        assert answer.headers["Content-Type"] == f"{kind}; charset=utf-8" and answer.headers["Cache-Control"] == "no-cache"
+        policy = dict(part.strip().split(" ", 1) for part in answer.headers["Content-Security-Policy"].split(";"))
+        assert policy == {"default-src": "'none'", "script-src": "'self'", "style-src": "'self'", "connect-src": "'self'", "img-src": "data:",
+                          "base-uri": "'none'", "form-action": "'none'", "frame-ancestors": "'none'", "require-trusted-types-for": "'script'",
+                          "trusted-types": "'none'"}
+        assert answer.headers["Referrer-Policy"] == "no-referrer" and answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert "Set-Cookie" not in answer.headers and "Access-Control-Allow-Origin" not in answer.headers
+    for path in ("/console.html", "/index.html", "/console.js/", "//", "/web/console.js", "/favicon.ico"):
+        assert requests.get(publisher.url("admin") + path, timeout=5).status_code in (400, 404), path
+
+
+def test_the_page_holds_no_inline_script_and_no_address():
+    page = built_in("console.html").decode()
+    assert re.findall(r"<script[^>]*>", page) == ['<script src="/console.js" defer>'] and "style=" not in page
+    assert not re.search(r"\son\w+\s*=", page) and "javascript:" not in page
+    for name in ("console.html", "console.js", "console.css"):
+        addresses = set(re.findall(r"(?:https?:)?//[\w.-]+\.\w+[^\s'\"]*", built_in(name).decode()))
+        assert addresses <= {"http://www.w3.org/2000/svg"}, (name, addresses)
+    script = built_in("console.js").decode()
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|localStorage|document\.cookie", script)
+
+
+needs_chromium = pytest.mark.skipif(not page.CHROMIUM, reason="chromium is not installed")
+OPEN = "await until('the first session', () => at('rows').children.length > 0);"
+PICK = "const pick = (id) => [...document.querySelectorAll('#rows button')].find((b) => b.textContent === id).click();"
+
+
+@pytest.fixture
+def browse(publisher, tmp_path):
+    """Runs steps in the page; gives what they said and the requests' targets. No error, no violation of the policy."""
+
+    def run(steps, token=ADMIN_TOKEN):
+        browser = page.Browser(publisher.url("admin"), steps, tmp_path, token=token)
+        try:
+            told = browser.run()
+        finally:
+            browser.close()
+        assert "error" not in told and "violation" not in told, told
+        assert not [target for target in browser.targets if ADMIN_TOKEN in target or READ_TOKEN in target]
+        assert ADMIN_TOKEN not in browser.dom and READ_TOKEN not in browser.dom
+        return {name: values[-1] for name, values in told.items()}, browser.targets
+
+    return run
+
+
+@needs_chromium
+def test_the_page_says_what_holds_each_line(admin, client, scripts, gateways, browse):
+    gateways("gw-1")
+    client.set("busy:tps", 1000)
+    adaptive = {"minTps": 100, "maxTps": 500, "minCount": 0, "maxCount": 50, "onMissing": "hold"}
+    states = {"active": ({"activeLimit": 1, "batch": 1}, "Held: site is full"), "busy": ({"adaptive": {**adaptive, "loadKey": "busy:tps"}}, "Held: site is busy"),
+              "closed": ({"status": "closed"}, "Closed"), "later": ({"startsAt": "2040-01-01T00:00:00Z"}, "Opens in"),
+              "missing": ({"adaptive": {**adaptive, "loadKey": "no:tps"}}, "Held: no load"), "moving": ({"batch": 1, "intervalMs": 1000}, "Letting in"),
+              "nobody": ({}, "Nobody waits"), "paused": ({"status": "paused"}, "Paused"), "sold": ({"stock": 1}, "Sold out"), "past": ({"endsAt": "2020-01-01T00:00:00Z"}, "Ended")}
+    for name, (config, _) in states.items():
+        admin.create(name, **config)
+    for name, count in (("active", 3), ("busy", 2), ("missing", 2), ("moving", 500), ("paused", 4), ("sold", 1)):
+        for _ in range(count):
+            scripts.join(name)
+    words = {name: word for name, (_, word) in states.items()}
+    told, _ = browse(PICK + f"""
+        const words = () => Object.fromEntries([...at('rows').children].map((row) => [row.querySelector('button').textContent, row.querySelector('.pill').textContent]));
+        const wanted = {words};
+        await until('the words', () => Object.keys(wanted).every((id) => words()[id].startsWith(wanted[id])));
+        said('verdict', text('verdict-word')); said('links', text('verdict-links'));
+        pick('missing'); said('why', text('d-why')); said('server', text('server-rows'));
+    """)
+    assert re.fullmatch(r"10 people wait and nobody is let in", told["verdict"]), told
+    assert "paused: Paused" in told["links"] and "missing: Held: no load" in told["links"] and "no:tps" in told["why"] and "gw-1" in told["server"]
+
+
+@needs_chromium
+def test_an_operator_pauses_changes_announces_and_clears(admin, client, scripts, publisher, browse):
+    admin.create("s", batch=1, intervalMs=60000, virtual=True, status="paused")
+    for _ in range(5):
+        scripts.join("s")
+    told, targets = browse(OPEN + """
+        at('resume').click(); await until('open', () => text('verb-said') === 'Open.' && !at('pause').hidden);
+        at('pause').click(); await until('paused', () => text('verb-said') === 'Paused.');
+        type('batch', '0'); at('pace').requestSubmit(); await until('a field error', () => text('e-batch'));
+        said('field', text('e-batch')); said('invalid', at('batch').getAttribute('aria-invalid'));
+        type('batch', '7'); type('stock', '100'); at('pace').requestSubmit(); await until('saved', () => text('pace-said') === 'Saved.');
+        type('message', 'Back <b>soon</b>'); at('announce').requestSubmit(); await until('told', () => text('d-notice').includes('Back <b>soon</b>'));
+        type('count', '0'); at('crowd').requestSubmit(); await until('a crowd error', () => text('e-count'));
+        type('count', '3'); at('crowd').requestSubmit(); await until('a crowd', () => text('crowd-said').includes('on its way'));
+        await until('eight', () => text('f-waiting') === '7' || text('f-waiting') === '8');
+        at('clear').click(); said('before', at('sure-yes').disabled);
+        type('sure-id', 'S'); said('wrong', at('sure-yes').disabled);
+        type('sure-id', 's'); at('sure-form').requestSubmit(); await until('cleared', () => text('verb-said') === 'Cleared.');
+        await until('an empty line', () => text('f-waiting') === '0');
+    """)
+    assert "whole number from 1 to" in told["field"] and told["invalid"] == "true" and told["before"] is True and told["wrong"] is True
+    shown = admin("GET", "/admin/sessions/s").json()
+    assert (shown["batch"], shown["stock"], shown["status"], shown["live"]["notice"]) == (7, 100, "paused", "Back <b>soon</b>")
+    actions = [entry["action"] for _, entry in client.xrange(scripts.key("s", "audit"))]
+    assert actions == ["create", "resume", "pause", "patch", "announce", "crowd", "clear"]
+    assert {target.split("?")[0] for target in targets} <= {"/", "/console.js", "/console.css", "/admin/events"} | {
+        f"/admin/sessions/s{rest}" for rest in ("", "/resume", "/pause", "/announce", "/crowd", "/clear")}
+
+
+@needs_chromium
+def test_two_operators_do_not_overwrite_each_other(admin, browse):
+    admin.create("s", batch=1, status="paused")
+    change = f"fetch('/admin/sessions/s', {{method: 'PATCH', headers: {{Authorization: 'Bearer {ADMIN_TOKEN}', 'Content-Type': 'application/json'}}, body: '{{\"batch\":50}}'}})"
+    told, _ = browse(OPEN + f"""
+        type('batch', '7'); await {change}; at('pace').requestSubmit();
+        await until('the conflict', () => text('pace-said').includes('Somebody else changed'));
+        await until('the other value', () => text('e-batch') === 'is 50 now');
+        said('typed', at('batch').value);
+        at('pace').requestSubmit(); await until('saved', () => text('pace-said') === 'Saved.');
+    """)
+    assert told["typed"] == "7" and admin("GET", "/admin/sessions/s").json()["batch"] == 7
+
+
+@needs_chromium
+def test_a_reading_token_sees_everything_and_no_buttons(admin, browse):
+    admin.create("s", virtual=True)
+    told, _ = browse(OPEN + "await until('a detail', () => !at('detail').hidden); said('changes', at('changes').hidden); said('who', text('who'));", token=READ_TOKEN)
+    assert told["changes"] is True and "bob (may only read)" in told["who"]
+
+
+@needs_chromium
+def test_a_token_is_typed_in_kept_in_the_tab_and_thrown_away_when_it_is_none(admin, browse):
+    admin.create("s")
+    told, _ = browse(f"""
+        await until('the form', () => !at('enter').hidden);
+        at('token').value = 'not-a-token-0123456789'; at('enter').requestSubmit();
+        await until('the refusal', () => text('enter-error')); said('refusal', text('enter-error')); said('kept', sessionStorage.length);
+        at('token').value = {ADMIN_TOKEN!r}; at('enter').requestSubmit();
+        {OPEN} said('kept after', sessionStorage.length + localStorage.length + document.cookie.length); said('field', at('token').value);
+        at('leave').click(); await until('the form again', () => !at('enter').hidden); said('kept at last', sessionStorage.length); said('rows', at('rows').children.length);
+    """, token=None)
+    assert "not in the admin token file" in told["refusal"] and told["kept"] == 0 and told["kept after"] == 1 and told["field"] == ""
+    assert told["kept at last"] == 0 and told["rows"] == 0
+
+
+@needs_chromium
+def test_pages_and_search_over_many_sessions(client, scripts, publisher, browse):
+    names = [f"s{number:03d}" for number in range(250)]
+    make_sessions(client, scripts, names)
+    told, _ = browse("""
+        const ids = () => [...document.querySelectorAll('#rows button')].map((b) => b.textContent);
+        await until('the first page', () => ids().length === 100 && !at('on').disabled); said('first', ids());
+        at('on').click(); await until('the second', () => ids().length === 100 && ids()[0] === 's100' && !at('on').disabled);
+        at('on').click(); await until('the third', () => ids().length === 50 && at('on').disabled); said('third', ids());
+        at('back').click(); await until('the second again', () => ids().length === 100 && ids()[0] === 's100');
+        type('search', 's24'); await until('ten', () => ids().length === 10); said('found', ids());
+        type('search', 's249'); await until('one', () => ids().length === 1 && ids()[0] === 's249');
+        type('search', 'nobody'); await until('none', () => ids().length === 0 && !at('none').hidden);
+    """)
+    assert told["first"] == names[:100] and told["third"] == names[200:] and told["found"] == names[240:]
