@@ -278,11 +278,12 @@
     toneOf(at('d-word'), said.tone);
     put(at('d-why'), said.why + (mine ? '' : ' Publisher ' + live.owner + ' owns it: its pace, load and reasons are in that one’s console.'));
     figures(item);
-    show(at('d-crowd'), Boolean(live.crowd));
+    flag(at('d-crowd'), 'away', !live.crowd); // its room stays: what is below must not jump under the mouse
     if (live.crowd) {
       put(at('crowd-text'), number(live.crowd.made) + ' of ' + number(live.crowd.count) + ' virtual people sent, ' + number(live.crowd.perSecond) + ' a second');
       at('crowd-bar').value = live.crowd.made / live.crowd.count;
     }
+    at('d-notice').title = live.notice || '';
     put(at('d-notice'), live.notice ? 'Notice shown since ' + clock(Date.parse(live.noticeAt)) + ': “' + live.notice + '”' : 'No notice is shown.');
     put(at('d-facts'), 'Version ' + item.version + ' · owner ' + (live.owner || 'none') + ' · let in up to ticket ' + number(live.head) + ' of ' + number(live.tail) +
       (item.startsAt ? ' · starts ' + item.startsAt : '') + (item.endsAt ? ' · ends ' + item.endsAt : ''));
