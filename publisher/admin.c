@@ -6,6 +6,7 @@
 #include "publisher/admin_answer.h"
 #include "publisher/admin_change.h"
 #include "publisher/admin_crowd.h"
+#include "publisher/admin_events.h"
 #include "publisher/admin_load.h"
 #include "publisher/admin_place.h"
 #include "publisher/admin_server.h"

@@ -8,7 +8,7 @@
 #define EVENTS_SUBSCRIBERS_MAX 32
 #define EVENTS_SERVERS_MAX 200 /* gateways told of; "more" counts the rest */
 
-struct http_request;
+struct http_stream_owner;
 struct publisher;
 
 struct events {
@@ -21,8 +21,7 @@ struct events {
     uint64_t servers_ms; /* when they were last asked for */
 };
 
-/** ERR_NOMEM. */
-MUST_CHECK enum err events_init(struct events *events, struct publisher *publisher);
+void events_init(struct events *events, struct publisher *publisher);
 /** The streams are closed and nothing is asked of Redis any more. */
 void events_finish(struct events *events);
 void events_second(struct events *events);
@@ -30,7 +29,8 @@ void events_second(struct events *events);
 void events_stop(struct events *events);
 /** The tokens were read again: streams of those that are not there any more, or may do something else now, end. */
 void events_secrets(struct events *events);
-/** The handler of the route. */
-void events_open(struct http_request *request, void *context);
+/** What SUBSCRIBER's stream is opened with, SUBSCRIBER being its data; then it is added. */
+extern const struct http_stream_owner events_stream_owner;
+void events_add(struct events *events, struct subscriber *subscriber);
 
 #endif

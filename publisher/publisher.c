@@ -105,7 +105,7 @@ static void start_timers(struct publisher *publisher)
 
 bool publisher_start(struct publisher *publisher, const struct redis_url *url)
 {
-    bool ready = publisher_meters_create(&publisher->metrics) == OK && events_init(&publisher->events, publisher) == OK;
+    bool ready = publisher_meters_create(&publisher->metrics) == OK;
     CHECK(ready);
     meter_shared_start(publisher->metrics, "publisher");
     startup_init(&publisher->startup, publisher);
@@ -114,6 +114,7 @@ bool publisher_start(struct publisher *publisher, const struct redis_url *url)
     loads_init(&publisher->loads, publisher->metrics);
     guard_init(&publisher->guard, publisher->loop);
     crowds_init(&publisher->crowds, publisher);
+    events_init(&publisher->events, publisher);
     start_timers(publisher);
     return connect_redis(publisher, url) == OK && admin_serve(publisher) && probe_serve(publisher);
 }

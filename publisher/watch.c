@@ -17,21 +17,17 @@ static struct text watch_key(const struct map_node *node)
     return text_of(of_node(node)->session);
 }
 
-enum err watches_init(struct watches *watches, struct publisher *publisher, void (*on_looked)(void *data), void *data)
+void watches_init(struct watches *watches, struct publisher *publisher, void (*on_looked)(void *data), void *data)
 {
     *watches = (struct watches){.publisher = publisher, .on_looked = on_looked, .data = data};
     map_init(&watches->by_session, watch_key);
     list_init(&watches->round);
-    watches->asked = calloc(WATCH_LOOKS_AT_ONCE, sizeof *watches->asked);
-    return watches->asked ? OK : ERR_NOMEM;
 }
 
 void watches_finish(struct watches *watches)
 {
     CHECK(watches->by_session.len == 0 && !watches->asking);
     map_finish(&watches->by_session);
-    free(watches->asked);
-    watches->asked = NULL;
 }
 
 struct watch *watch_take(struct watches *watches, struct text session)

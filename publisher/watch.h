@@ -32,15 +32,13 @@ struct watches {
     struct list round; /* looked at longest ago first */
     unsigned budget;   /* looks left of this second */
     bool asking;
-    char (*asked)[SESSION_ID_MAX + 1]; /* by the fetch under way; room for WATCH_LOOKS_AT_ONCE */
+    char asked[WATCH_LOOKS_AT_ONCE][SESSION_ID_MAX + 1]; /* by the fetch under way */
     size_t asked_count;
     void (*on_looked)(void *data); /* some texts may have changed */
     void *data;
 };
 
-/** ERR_NOMEM. */
-MUST_CHECK enum err watches_init(struct watches *watches, struct publisher *publisher, void (*on_looked)(void *data),
-                                 void *data);
+void watches_init(struct watches *watches, struct publisher *publisher, void (*on_looked)(void *data), void *data);
 /** Nobody looks any more, and no fetch is under way. */
 void watches_finish(struct watches *watches);
 /** The session is looked at until as many releases. Its first look comes before all others'. NULL without memory. */

@@ -310,16 +310,17 @@
 
   // ---- gateways ----
 
+  const isNew = (server) => !server.alive && server.silentMs === null; // not judged yet
   const serversDraw = (told) => {
     at('server-rows').replaceChildren(...told.items.sort((a, b) => a.server < b.server ? -1 : 1).map((server) => {
       const row = make('tr'), cells = [0, 1, 2, 3, 4].map((i) => make('td', i > 1 ? 'figure' : '', row));
-      const age = (now() - Date.parse(server.heartbeatAt)) / 1000, pill = make('span', 'pill ' + (server.alive ? 'ok' : 'bad-state'), cells[1]);
+      const age = (now() - Date.parse(server.heartbeatAt)) / 1000, pill = make('span', 'pill ' + (server.alive ? 'ok' : isNew(server) ? '' : 'bad-state'), cells[1]);
       cells[0].textContent = cells[0].title = server.server;
-      pill.textContent = server.alive ? 'alive, ' + Math.max(0, age).toFixed(0) + ' s ago' : 'silent for ' + duration((server.silentMs || 0) / 1000);
+      pill.textContent = server.alive ? 'alive, ' + Math.max(0, age).toFixed(0) + ' s ago' : isNew(server) ? 'new' : 'silent for ' + duration((server.silentMs || 0) / 1000);
       [server.sessions, server.lag, server.pending].forEach((value, i) => { cells[2 + i].textContent = value === null ? '–' : number(value); });
       return row;
     }));
-    gateways = told.items.filter((server) => server.alive).length;
+    gateways = told.items.filter((server) => server.alive || isNew(server)).length;
     show(at('no-servers'), told.items.length === 0);
     if (told.more > 0) make('td', 'quiet', make('tr', '', at('server-rows'))).textContent = 'and ' + told.more + ' more';
   };
