@@ -77,13 +77,15 @@ $(O)/web_%.c: common/base/embed.sh
 	@mkdir -p $(@D)
 	@sh common/base/embed.sh $(filter-out $<,$^) >$@
 $(O)/web_gateway.c: $(wildcard gateway/web/*)
+$(O)/web_publisher.c: $(wildcard publisher/web/*)
 $(O)/web_%.o: $(O)/web_%.c
 	@$(COMPILE) -Wno-overlength-strings -c $< -o $@
 GATEWAY_WEB := $(O)/web_gateway.o
+PUBLISHER_WEB := $(O)/web_publisher.o
 
 $(B)/anteroom-gateway: $(call obj,gateway/main.c $(GATEWAY)) $(GATEWAY_WEB) $(O)/libcommon.a
 	$(CC) $(LDFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(DEP_LIBS)
-$(B)/anteroom-publisher: $(call obj,publisher/main.c $(PUBLISHER)) $(O)/libcommon.a
+$(B)/anteroom-publisher: $(call obj,publisher/main.c $(PUBLISHER)) $(PUBLISHER_WEB) $(O)/libcommon.a
 	$(CC) $(LDFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(DEP_LIBS)
 $(B)/anteroom-crowd: $(call obj,$(wildcard tests/load/*.c)) $(O)/libcommon.a
 	$(CC) $(LDFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(DEP_LIBS)
@@ -91,7 +93,7 @@ $(B)/anteroom-crowd: $(call obj,$(wildcard tests/load/*.c)) $(O)/libcommon.a
 # One cmocka program a file: tests/unit/test_NOUN.c; its support code is tests/support/*.c.
 TESTS := $(wildcard tests/unit/test_*.c)
 TEST_PROGRAMS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(TESTS))
-$(B)/unit/%: $(O)/tests/unit/%.o $(call obj,$(wildcard tests/support/*.c) $(GATEWAY) $(PUBLISHER)) $(GATEWAY_WEB) $(O)/libcommon.a
+$(B)/unit/%: $(O)/tests/unit/%.o $(call obj,$(wildcard tests/support/*.c) $(GATEWAY) $(PUBLISHER)) $(GATEWAY_WEB) $(PUBLISHER_WEB) $(O)/libcommon.a
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(DEP_LIBS) -lcmocka
 

@@ -6,21 +6,30 @@
 #include "publisher/admin_answer.h"
 #include "publisher/admin_change.h"
 #include "publisher/admin_crowd.h"
+#include "publisher/admin_events.h"
 #include "publisher/admin_load.h"
 #include "publisher/admin_place.h"
 #include "publisher/admin_server.h"
 #include "publisher/admin_session.h"
+#include "publisher/console.h"
 #include "publisher/probe.h"
 #include "publisher/publisher.h"
 
 #include <errno.h>
 
 #define CONNECTIONS_MAX 256
+/* A console that stops reading is noticed by what waits for it, so little waits in the kernel. */
+#define SEND_BUFFER_BYTES 65536
+#define STALL_MS 10000
 
 enum { ROUTE_CHANGE = 1 }; /* not for read-only tokens */
 
 static const struct route routes[] = {
     {"GET", "/healthz", "healthz", 0, probe_health},
+    {"GET", "/", "console", 0, console_page},
+    {"GET", "/console.js", "console", 0, console_script},
+    {"GET", "/console.css", "console", 0, console_style},
+    {"GET", "/admin/events", "events", 0, events_open},
     {"GET", "/admin/sessions", "sessions", 0, sessions_list},
     {"GET", "/admin/sessions/{session}", "session", 0, session_show},
     {"PUT", "/admin/sessions/{session}", "session", ROUTE_CHANGE, change_put},
@@ -44,6 +53,7 @@ static const struct {
     const char *method, *route, *params;
 } params[] = {
     {"GET", "sessions", "limit after"},
+    {"GET", "events", "sessions"},
     {"DELETE", "session", "force"},
 };
 
@@ -57,7 +67,7 @@ static bool params_known(struct http_request *request)
     if (http_request_params_only(request, names))
         return true;
     admin_problem(request, 400, "bad-request", "Not a parameter",
-                  names[0] ? "The query holds something else than limit, after or force where they belong."
+                  names[0] ? "The query holds something else than limit, after, sessions or force where they belong."
                            : "This takes no query parameters.");
     return false;
 }
@@ -139,6 +149,8 @@ bool admin_serve(struct publisher *publisher)
     settings.route_count = sizeof routes / sizeof routes[0];
     settings.context = publisher;
     settings.connections_max = CONNECTIONS_MAX;
+    settings.send_buffer_bytes = SEND_BUFFER_BYTES;
+    settings.stall_timeout_ms = STALL_MS;
     settings.on_done = request_done;
     if (http_server_create(&publisher->admin_server, &settings) != OK)
         return false;

@@ -116,6 +116,7 @@ static void owner_win(struct owner *owner, const struct admission *admission)
     owner->settled_count = 0; /* the script has taken them */
     memcpy(owner->held, admission->held, sizeof owner->held);
     recovery_keep(owner, admission);
+    owner->cap = admission->cap;
     pace_observe(&owner->pace, clock_mono_ms(), admission);
     struct pace pace = pace_value(&owner->pace);
     promise_observe(&owner->promise, &pace, owner->pace.busy_ms, admission);

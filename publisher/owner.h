@@ -6,9 +6,10 @@
 
 #include "common/base/map.h"
 #include "publisher/admission.h"
-#include "publisher/recovery.h"
+#include "publisher/load.h"
 #include "publisher/pace.h"
 #include "publisher/promise.h"
+#include "publisher/recovery.h"
 
 #include <uv.h>
 
@@ -35,6 +36,8 @@ struct owner {
     size_t server_count;
     char held[16];
     char load_key[LOAD_KEY_MAX + 1]; /* where the site reports its load; "": the session is not adaptive */
+    char load[LOAD_TEXT_SIZE];       /* what was last read there */
+    int64_t cap;                     /* admissions an interval that it allows; -1: no such limit */
     struct pace_meter pace;
     struct promise promise; /* how right the ETAs are */
 };

@@ -60,18 +60,21 @@ static void each_second(uv_timer_t *timer)
     catalog_second(&publisher->catalog);
     reaper_second(&publisher->reaper);
     startup_second(&publisher->startup);
+    events_second(&publisher->events);
 }
 
 static void secrets_again(struct publisher *publisher)
 {
     const struct keyring *entries = &publisher->secrets.entries;
     char why[640];
-    if (secrets_load(&publisher->secrets, &publisher->options, why, sizeof why) == OK)
-        log_event(LOG_INFO, "keys-read", LOG_S("kid", token_key_id(entries->keys[0])),
-                  LOG_S("kid_next", entries->count > 1 ? token_key_id(entries->keys[1]) : NULL),
-                  LOG_I("tokens", publisher->secrets.actors->count));
-    else
+    if (secrets_load(&publisher->secrets, &publisher->options, why, sizeof why) != OK) {
         log_event(LOG_ERROR, "keys-kept", LOG_S("detail", why));
+        return;
+    }
+    log_event(LOG_INFO, "keys-read", LOG_S("kid", token_key_id(entries->keys[0])),
+              LOG_S("kid_next", entries->count > 1 ? token_key_id(entries->keys[1]) : NULL),
+              LOG_I("tokens", publisher->secrets.actors->count));
+    events_secrets(&publisher->events);
 }
 
 static void on_signal(uv_signal_t *handle, int signum)
@@ -111,6 +114,7 @@ bool publisher_start(struct publisher *publisher, const struct redis_url *url)
     loads_init(&publisher->loads, publisher->metrics);
     guard_init(&publisher->guard, publisher->loop);
     crowds_init(&publisher->crowds, publisher);
+    events_init(&publisher->events, publisher);
     start_timers(publisher);
     return connect_redis(publisher, url) == OK && admin_serve(publisher) && probe_serve(publisher);
 }
@@ -140,6 +144,7 @@ void publisher_stop(struct publisher *publisher, int exit_code)
         http_server_drain(publisher->admin_server);
     }
     crowds_stop(&publisher->crowds);
+    events_stop(&publisher->events);
     uv_timer_start(&publisher->stopper, on_stopper, 0, STOP_LOOK_MS);
 }
 
@@ -162,6 +167,7 @@ void publisher_close(struct publisher *publisher)
 
 void publisher_finish(struct publisher *publisher)
 {
+    events_finish(&publisher->events);
     reaper_finish(&publisher->reaper);
     loads_finish(&publisher->loads);
     metrics_destroy(publisher->metrics);

@@ -9,6 +9,7 @@
 #include "publisher/catalog.h"
 #include "publisher/crowd.h"
 #include "publisher/doorbell.h"
+#include "publisher/events.h"
 #include "publisher/guard.h"
 #include "publisher/load.h"
 #include "publisher/secrets.h"
@@ -33,6 +34,7 @@ struct publisher {
     struct reaper reaper;
     struct guard guard;
     struct crowds crowds;
+    struct events events;
     struct loads loads;
     struct metrics *metrics;
     uv_timer_t second;

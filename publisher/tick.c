@@ -337,6 +337,8 @@ static void load_answered(void *data, enum err err, const struct redis_reply *re
         return;
     }
     loads_take(&tick->publisher->loads, tick->load_key, reply, clock_mono_ms(), tick->load);
+    if (tick->owner)
+        memcpy(tick->owner->load, tick->load, sizeof tick->load);
     tick_step(tick);
 }
 

@@ -60,6 +60,27 @@ static json_t *crowd_json(const struct crowd *crowd)
                      "perSecond", (json_int_t)crowd->plan.per_second);
 }
 
+/* OWNER: NULL where the session is another publisher's, who measures it. */
+static void put_pace(json_t *live, const struct view *view, const struct owner *owner)
+{
+    struct pace pace = owner ? pace_value(&owner->pace) : (struct pace){.rate = 0};
+    int64_t waiting = json_integer_value(json_object_get(live, "waiting"));
+    const char *status = json_string_value(json_object_get(view->config, "status"));
+    struct eta eta;
+    bool told = waiting > 0 && status && strcmp(status, "open") == 0 && eta_of(&pace, (uint64_t)waiting, &eta);
+    put(live, "ratePerSecond", pace.rate > 0 ? json_real(pace.rate) : NULL);
+    put(live, "etaSeconds", told ? json_integer(eta.seconds) : NULL);
+}
+
+static void put_load(json_t *live, const struct owner *owner)
+{
+    double tps = 0;
+    bool adaptive = owner && owner->load_key[0];
+    bool given = adaptive && text_double(text_of(owner->load), &tps) == OK;
+    put(live, "loadTps", given ? json_real(tps) : NULL);
+    put(live, "cap", adaptive && owner->cap >= 0 ? json_integer(owner->cap) : NULL);
+}
+
 static json_t *live_json(const struct view *view)
 {
     const struct owner *owner = catalog_find(&view->views->publisher->catalog, text_of(view->session));
@@ -69,9 +90,9 @@ static json_t *live_json(const struct view *view)
         put(live, counted[i], json_integer(view->counts[i].value));
     json_object_update(live, view->state);
     put(live, "held", owned && owner->held[0] ? json_string(owner->held) : NULL);
-    struct pace pace = owned ? pace_value(&owner->pace) : (struct pace){.rate = 0};
     put(live, "crowd", crowd_json(crowd_find(&view->views->publisher->crowds, text_of(view->session))));
-    put(live, "ratePerSecond", pace.rate > 0 ? json_real(pace.rate) : NULL);
+    put_pace(live, view, owned ? owner : NULL);
+    put_load(live, owned ? owner : NULL);
     return live;
 }
 

@@ -26,7 +26,7 @@ def test_a_created_session_is_read_back_with_defaults_and_live_figures(admin):
     assert body["startsAt"] == "2020-01-01T00:00:00.000Z" and body["endsAt"] is None
     live = wait_until(lambda: (figures := admin.live("a"))["owner"] and figures, what="an owner")
     assert set(live) == {"waiting", "lobby", "parked", "active", "admitted", "head", "tail", "phase", "epoch", "rev",
-                         "owner", "held", "crowd", "ratePerSecond", "seedHash", "notice", "noticeAt"}
+                         "owner", "held", "crowd", "ratePerSecond", "etaSeconds", "loadTps", "cap", "seedHash", "notice", "noticeAt"}
     assert live["phase"] == "open" and live["waiting"] == 0 and live["held"] is None
 
 
