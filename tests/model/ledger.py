@@ -271,7 +271,7 @@ class Ledger:
         place = self.places[args[0]]
         if outcome == 'departed':
             require(gen in (0, place.gen), 'wrong person', 'a ticket of generation', gen, 'made', place, 'leave')
-            require(reply[1:] == [place.server, place.ticket], 'wrong reply', reply, place)
+            require(reply[1:] == [place.server, place.ticket, self.epoch], 'wrong reply', reply, place)
             self.depart(place, 'leave')
         elif outcome == 'stale':
             require(gen not in (0, place.gen), 'outcome', 'stale for', place)
