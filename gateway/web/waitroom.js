@@ -14,6 +14,7 @@
     if (!event.lastEventId) return;
     ticket = event.lastEventId.replace(/\.e$/, '');
     if (ticket) sessionStorage.setItem(key, ticket);
+    at('leave').hidden = !ticket;
   };
   // The end: AGAIN is what the button says that starts anew.
   const stop = (caption, text, again) => {
@@ -114,7 +115,10 @@
       go(entry);
     },
     closed: (end) => stop('Not waiting', closed[end.reason] || 'The line ended.', end.reason === 'expired' ? 'Join again' : ''),
-    superseded: () => stop('Open elsewhere', 'Your place moved to another window.', 'Wait in this window'),
+    superseded: () => {
+      stop('Open elsewhere', 'Your place moved to another window.', 'Wait in this window');
+      if (ticket) sessionStorage.setItem(key, ticket); // for that button
+    },
     refused: (problem) => {
       if (problem.code === 'bad-ticket' && ticket) { // of another time, or of another user of this tab
         source.close();
