@@ -151,7 +151,7 @@ window.watch = (name, url, options) => {
 window.seen = (name) => ({ ...window.watched[name].seen, state: window.watched[name].source.readyState });
 true
 """
-CONNECTING, OPEN, CLOSED = 0, 1, 2
+OPEN, CLOSED = 1, 2  # an EventSource's readyState
 
 
 class Watcher:
