@@ -10,9 +10,9 @@
 
 void line_scripts_prepare(void)
 {
-    struct line_script *scripts[] = {&script_join,    &script_resume, &script_park,   &script_leave,  &script_status,
-                                     &script_sync,    &script_admit,  &script_settle, &script_reap,   &script_configure,
-                                     &script_release, &script_draw,   &script_info,   &script_hold,   &script_unhold};
+    struct line_script *scripts[] = {&script_join,    &script_resume, &script_park,   &script_leave, &script_status,
+                                     &script_sync,    &script_admit,  &script_settle, &script_reap,  &script_configure,
+                                     &script_release, &script_draw,   &script_info,   &script_hold,  &script_unhold};
     for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++)
         redis_script_prepare(&scripts[i]->script);
 }
