@@ -26,7 +26,7 @@ def test_side_by_side_for_a_minute(admin, start_gateway, browser, scripts):
     for session in pairs:
         watchers[session][0].wait_event("superseded")
     admin.create("full", status="paused", maxWaiting=1)
-    scripts.join("full", mode="poll")
+    scripts.join("full")  # no connection, and no deadline either
     early = Watcher(page(browser, gateways[0]), "full", STREAM + "full")
 
     def newest_is_undisturbed():
