@@ -27,7 +27,7 @@ static void arrival_end(struct arrival *arrival)
 uint32_t arrival_first(const struct arrival *arrival, const struct line_place *answer)
 {
     const struct ticket *ticket = &arrival->visitor.ticket;
-    bool same = arrival->visitor.has_ticket && ticket->epoch == answer->epoch && text_is(answer->place, ticket->place);
+    bool same = arrival->visitor.has_ticket && text_is(answer->place, ticket->place);
     return same && ticket->first > answer->position ? ticket->first : (uint32_t)answer->position;
 }
 
@@ -140,6 +140,43 @@ void arrival_begin(struct gateway *gateway, struct http_request *request, const 
         arrival_refuse_failed(arrival);
 }
 
+/* The place is unknown, and its ticket is older than this epoch: Redis may have lost it. True: a question is under way.
+ */
+static bool arrival_restore(struct arrival *arrival, const struct line_place *answer)
+{
+    struct gateway *gateway = arrival->gateway;
+    const struct ticket *ticket = &arrival->visitor.ticket;
+    char conn[CONN_SIZE];
+    bool lost = answer->outcome == LINE_UNAVAILABLE || (answer->outcome == LINE_GONE && answer->epoch > ticket->epoch);
+    if (!lost || arrival->restored || !arrival->request)
+        return false;
+    struct lost_place place = {
+        .place = text_of(arrival->place),
+        .conn = place_conn(gateway, arrival->conn, conn),
+        .user = text_of(arrival->visitor.user),
+        .number = ticket->number,
+        .order = ticket->order,
+        .epoch = ticket->epoch,
+        .gen = ticket->gen,
+    };
+    arrival->restored = true;
+    arrival->state = ARRIVAL_RESTORE;
+    return line_restore(&gateway->line, text_of(arrival->visitor.session), false, TEXT(""), false, 1, &place,
+                        arrival_step, arrival) == OK;
+}
+
+static void arrival_restored(struct arrival *arrival, enum err err, const struct redis_reply *reply)
+{
+    struct session *session = session_find(arrival->gateway, text_of(arrival->visitor.session));
+    enum line_outcome outcome = line_outcome_of(err, reply);
+    if (outcome != LINE_OK)
+        arrival_refuse(arrival, &(struct line_place){.outcome = outcome}, true);
+    else if (line_outcome_word(reply_text(reply_at(reply, 2))) == LINE_GONE)
+        arrival_anew(arrival, session);
+    else if (arrival_resume(arrival, session) != OK)
+        arrival_refuse_failed(arrival);
+}
+
 static void arrival_synced(struct arrival *arrival, enum err err, const struct redis_reply *reply)
 {
     struct gateway *gateway = arrival->gateway;
@@ -149,6 +186,8 @@ static void arrival_synced(struct arrival *arrival, enum err err, const struct r
     const struct session *before = session_find(gateway, id);
     bool served = before && before->known;
     struct session *session = picture.outcome == LINE_OK ? session_get(gateway, id) : NULL;
+    if (served && picture.outcome == LINE_NONE)
+        restoration_open(session_find(gateway, id), "Redis has nothing of a session that is served here");
     if (session)
         session_take_picture(session, &picture);
     if (!session)
@@ -189,6 +228,10 @@ static void arrival_answered(struct arrival *arrival, const struct line_place *a
     bool placed = answer->outcome == LINE_WAITING || answer->outcome == LINE_ADMITTED || answer->outcome == LINE_LOBBY;
     if (session && session->known && answer->outcome == LINE_DELETED)
         session_deleted(session);
+    if (session && (answer->outcome == LINE_LOST || answer->outcome == LINE_NONE))
+        restoration_open(session, "Redis knows less than was answered before");
+    if (session && placed && answer->tail > session->restoration.tail_seen)
+        session->restoration.tail_seen = answer->tail;
     if (!session && placed)
         arrival_park(arrival, answer->place, arrival->state == ARRIVAL_JOIN);
     if (!session || (!placed && answer->outcome != LINE_ENTERED)) {
@@ -215,12 +258,18 @@ static void arrival_step(void *data, enum err err, const struct redis_reply *rep
         arrival_synced(arrival, err, reply);
         return;
     }
+    if (arrival->state == ARRIVAL_RESTORE) {
+        arrival_restored(arrival, err, reply);
+        return;
+    }
     if (err == ERR_REPLY)
         log_event(LOG_WARN, "arrival-refused", LOG_S("session", arrival->visitor.session),
                   LOG_T("reason", reply_text(reply)));
     if (err == ERR_TIMEOUT || err == ERR_LOST || err == ERR_CANCELED) /* it may have been carried out */
         arrival_park(arrival, text_of(arrival->place), arrival->state == ARRIVAL_JOIN);
     line_place_decode(err, reply, &answer);
+    if (arrival->state == ARRIVAL_RESUME && arrival_restore(arrival, &answer))
+        return;
     if (arrival->state == ARRIVAL_RESUME && answer.outcome == LINE_GONE)
         arrival_anew(arrival, session_find(arrival->gateway, text_of(arrival->visitor.session)));
     else

@@ -1,8 +1,9 @@
 /** Somebody arrives: the conversation with the line for a stream or a POST join. It owns itself; a client that goes
  * away detaches from it, and a place nobody will hear of is parked, whatever the answer was.
  *
- *      SYNC ──(known)──► RESUME ──(gone)──► JOIN ──► answered       without a ticket SYNC leads to JOIN;
- *        └─────────────────┴──(any other answer)───► answered       SYNC is skipped for a session that is known here */
+ *                       ┌──(put back)── RESTORE ◄─┐ a ticket of an older epoch
+ *      SYNC ──(known)──► RESUME ──(gone)──────────┴► JOIN ──► answered     without a ticket SYNC leads to JOIN;
+ *        └─────────────────┴──(any other answer)───────────► answered     SYNC is skipped for a known session */
 #ifndef ANTEROOM_GATEWAY_ARRIVAL_H
 #define ANTEROOM_GATEWAY_ARRIVAL_H
 
@@ -20,7 +21,8 @@ typedef bool arrival_done(struct arrival *arrival, struct session *session, cons
 struct arrival {
     struct gateway *gateway;
     struct http_request *request; /* NULL: the client went away */
-    enum { ARRIVAL_SYNC, ARRIVAL_RESUME, ARRIVAL_JOIN } state;
+    enum { ARRIVAL_SYNC, ARRIVAL_RESUME, ARRIVAL_RESTORE, ARRIVAL_JOIN } state;
+    bool restored; /* its ticket was tried on data that was lost */
     struct visitor visitor;
     uint64_t conn;
     const char *mode; /* "stream" "poll" "virtual" */

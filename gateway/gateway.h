@@ -19,6 +19,7 @@
 #include "gateway/push.h"
 #include "gateway/sweep.h"
 #include "gateway/unclaimed.h"
+#include "gateway/verify.h"
 
 #include <uv.h>
 
@@ -46,6 +47,7 @@ struct gateway {
     struct parks parks;
     struct unclaimed unclaimed;
     struct limiter limiter, verify_limiter;
+    struct verify verify;
     struct drain drain;
     struct metrics *metrics;
     struct meters meters;

@@ -223,6 +223,7 @@ static void take_apart(struct gateway *gateway, uv_signal_t signals[SIGNALS])
     if (gateway->block)
         redis_close(gateway->block, NULL, NULL);
     push_close(&gateway->push);
+    verify_close(&gateway->verify);
     drain_close(&gateway->drain);
     uv_close((uv_handle_t *)&gateway->second, NULL);
     for (int i = 0; i < SIGNALS; i++)
@@ -251,6 +252,7 @@ static int run(struct gateway *gateway, const struct redis_url *url, const char 
     places_init(gateway);
     inbox_init(&gateway->inbox, gateway);
     push_init(&gateway->push, gateway);
+    verify_init(&gateway->verify, gateway);
     sweep_init(&gateway->sweep, gateway);
     parks_init(&gateway->parks, gateway);
     unclaimed_init(&gateway->unclaimed);

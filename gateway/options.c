@@ -99,8 +99,7 @@ static const struct option_def defs[] = {
     {"DRAIN_S", OPTION_INT, FIELD(drain_s), 0, 3600, "60", "Seconds over which the streams end.", NULL, NULL},
 };
 
-static const char *const foreign[] = {
-    "ADMIN_LISTEN", "ADMIN_TOKEN_FILE", "PUBLISHER_ID", "TICK_MS", "LEASE_MS", "RESTORE_MS", NULL};
+static const char *const foreign[] = {"ADMIN_LISTEN", "ADMIN_TOKEN_FILE", "PUBLISHER_ID", "TICK_MS", "LEASE_MS", NULL};
 
 const struct option_table gateway_option_table = {
     "anteroom-gateway",

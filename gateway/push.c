@@ -75,7 +75,7 @@ static bool push_place(struct push *push, struct place *place, uint64_t position
 {
     static struct sse sse;
     struct session *session = place->session;
-    if (position == 0 || !place->stream || place->admitted)
+    if (position == 0 || !place->stream || place->admitted || session->restoring)
         return false;
     if (place->shown && position > place->shown)
         position = place->shown;

@@ -25,6 +25,7 @@ static void session_free(struct session *session)
     positions_finish(&session->positions);
     roster_finish(&session->roster);
     roster_finish(&session->lobby.roster);
+    restoration_finish(&session->restoration);
     free(session->notice);
     free(session->info);
     free(session);
@@ -130,6 +131,12 @@ bool session_take_picture(struct session *session, const struct line_picture *pi
     struct positions *positions = &session->positions;
     if (session->known && picture->epoch == positions->epoch && picture->rev < positions->rev)
         return false;
+    bool restoring = text_is(picture->phase, "restoring");
+    if (session->known && (picture->epoch < positions->epoch || (restoring && picture->epoch > positions->epoch &&
+                                                                 picture->epoch != session->restoration.opened_epoch)))
+        restoration_open(session, picture->epoch < positions->epoch ? "Redis has an older epoch" : "opened by another");
+    if (session->known && picture->epoch < positions->epoch)
+        return false;
     struct positions_picture load = {.epoch = picture->epoch,
                                      .rev = picture->rev,
                                      .base = picture->base,
@@ -144,17 +151,21 @@ bool session_take_picture(struct session *session, const struct line_picture *pi
         return false;
     }
     if (session->epoch_seen != picture->epoch) {
+        session->restoration.tail_seen = picture->tail;
+        session->restoration.head_seen = picture->head;
         session->closing[0] = '\0'; /* who was let go then is not who waits now */
         session->notice_at_ms = 0;
         free(session->notice);
         session->notice = NULL;
     }
     session->epoch_seen = picture->epoch;
+    session->restoring = restoring;
     session->walk_front = UINT64_MAX; /* a walk under way counts anew */
     session->known = true;
     session->paused = text_is(picture->status, "paused");
     lobby_take_picture(session, picture);
     take_notice(session, picture->notice, picture->notice_at_ms);
+    restoration_picture(session, picture);
     session->many = text_is(picture->per_user, "many");
     if (text_copy(session->entry_url, sizeof session->entry_url, picture->entry_url) != OK ||
         text_copy(session->entry_method, sizeof session->entry_method, picture->entry_method) != OK)
@@ -180,6 +191,8 @@ static void session_synced(void *data, enum err err, const struct redis_reply *r
             push_session(&session->gateway->push, session);
     } else if (picture.outcome == LINE_DELETED) {
         session_deleted(session);
+    } else if (picture.outcome == LINE_NONE) {
+        restoration_open(session, "Redis has nothing of a session that is served here");
     } else if (picture.outcome != LINE_FAILED) {
         log_event(LOG_WARN, "sync-refused", LOG_T("session", session->name),
                   LOG_S("reason", line_outcome_text(picture.outcome)));
@@ -234,6 +247,8 @@ static void take_waiting_state(struct session *session, const struct message *me
         (message->epoch < positions->epoch || (message->epoch == positions->epoch && message->rev <= positions->rev)))
         return;
     session->pace = message->pace;
+    session->restoration.admitted = message->admitted;
+    session->restoring = text_is(message->phase, "restoring");
     lobby_take_state(session, message->lobby, message->phase);
     session->paused = text_is(message->status, "paused");
     bool next = session->known && message->epoch == positions->epoch && message->rev == positions->rev + 1 &&
@@ -266,6 +281,8 @@ void session_message(struct session *session, const struct message *message)
         take_waiting_state(session, message);
         break;
     case MESSAGE_ENTRY:
+        if (message->ticket > session->restoration.head_seen && message->epoch == session->positions.epoch)
+            session->restoration.head_seen = message->ticket;
         if (place && place->session == session)
             place_end_entry(place, message->token, message->admitted_ms, "message");
         break;

@@ -7,6 +7,7 @@
 #include "common/line/line.h"
 #include "common/line/message.h"
 #include "gateway/lobby.h"
+#include "gateway/restoration.h"
 #include "gateway/positions.h"
 #include "gateway/roster.h"
 
@@ -26,9 +27,12 @@ struct session {
     struct positions positions;
     struct roster roster; /* of places with a ticket */
     struct lobby lobby;
-    bool known;   /* positions hold a picture */
-    bool syncing; /* a sync is under way */
-    bool again;   /* and another is wanted when it is done */
+    struct restoration restoration;
+    bool restoring;          /* Redis lost data: nobody is told a position until its window ends */
+    uint64_t restored_epoch; /* we have put back everybody in this epoch */
+    bool known;              /* positions hold a picture */
+    bool syncing;            /* a sync is under way */
+    bool again;              /* and another is wanted when it is done */
     bool paused;
     bool many; /* perUser: each connection its own place */
     char entry_url[1024], entry_method[16];

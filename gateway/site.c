@@ -6,34 +6,10 @@
 #include "gateway/gateway.h"
 #include "gateway/pass.h"
 #include "gateway/refusal.h"
-#include "gateway/visitor.h"
 
 #include <stdlib.h>
 
 #define JWKS_BYTES_MAX 8192
-
-/* ---- verify ---- */
-
-/* 204, 401 or 403 and nothing else: a proxy takes any other status for a failure of its own. */
-void verify_handle(struct http_request *request, void *context)
-{
-    struct gateway *gateway = context;
-    char session[SESSION_ID_MAX + 1], headers[PASS_HEADERS_SIZE];
-    const char *why = "sessionId must be 1 to 64 of A-Z a-z 0-9 _ -.";
-    struct entry entry;
-    uint32_t wait_ms;
-    if (!visitor_within(gateway, request, &gateway->verify_limiter, &wait_ms)) {
-        refuse_by_status(gateway, request, REFUSAL_VERIFY_LIMITED, NULL, wait_ms / 1000 + 1);
-        return;
-    }
-    if (http_request_param(request, "sessionId", session, sizeof session) != OK ||
-        !session_id_valid(text_of(session)) || !pass_read(gateway, request, text_of(session), &entry, &why)) {
-        refuse_by_status(gateway, request, REFUSAL_NO_ENTRY, why, 0);
-        return;
-    }
-    pass_headers(&entry, headers);
-    http_respond(request, &(struct http_response){.status = 204, .headers = headers});
-}
 
 /* ---- redeem and release ---- */
 

@@ -1,11 +1,9 @@
-/** What the protected site and its proxies ask: is this entry token good (verify), may it be used (redeem), and its
- * holder is done (release). Origin rules are for browsers and do not apply; an answer is always a status, never an
+/** What the protected site does with an entry token: it is used (redeem), and its holder is done (release). Origin rules are for browsers and do not apply; an answer is always a status, never an
  * event. */
 #ifndef ANTEROOM_GATEWAY_SITE_H
 #define ANTEROOM_GATEWAY_SITE_H
 
 struct http_request;
-void verify_handle(struct http_request *request, void *context);
 void redeem_handle(struct http_request *request, void *context);
 void release_handle(struct http_request *request, void *context);
 /** The public keys of entry tokens. */

@@ -64,8 +64,10 @@ static void first_frame(struct sse *sse, struct place *place, const struct line_
         sse_comment(sse);
         return;
     }
-    session_notice(session, newcomer, sse);
-    place->noticed = session->notice_seq;
+    if (answer->epoch == session->positions.epoch) { /* else what is known is of a session that was deleted */
+        session_notice(session, newcomer, sse);
+        place->noticed = session->notice_seq;
+    }
     if (answer->outcome == LINE_LOBBY) {
         place->shown = session->lobby.version;
         lobby_frame(sse, session, answer->waiting);

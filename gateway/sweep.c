@@ -1,6 +1,5 @@
 #include "gateway/sweep.h"
 
-#include "common/base/entropy.h"
 #include "common/base/log.h"
 #include "gateway/gateway.h"
 #include "gateway/place.h"
@@ -34,10 +33,10 @@ static void lookup_decide(struct place *place, const struct line_place *answer)
         place_update(gateway, place, answer);
     } else if (outcome == LINE_MOVED) {
         place_end_superseded(place);
-    } else if (outcome == LINE_GONE && answer->epoch == session->positions.epoch) {
+    } else if (outcome == LINE_GONE && answer->epoch == place->epoch) {
         place_end_closed(place, session_closing(session, place->ticket));
-    } else if (outcome == LINE_GONE) {
-        place_end_retry(place, 1000 + entropy_below(4000));
+    } else if (outcome == LINE_GONE) { /* its epoch is over: first it is put back where its ticket allows */
+        restoration_put(session);
     } else if (outcome == LINE_DELETED) {
         place_end_closed(place, TEXT("closed"));
     } /* else Redis is away or restoring: the next sweep asks again */
@@ -127,17 +126,13 @@ static void peek_answered(void *data, enum err err, const struct redis_reply *re
         return;
     }
     if (epoch == 0) {
-        log_event(LOG_ERROR, "session-missing", LOG_T("session", session->name),
-                  LOG_S("detail", "Redis has no state for a session that is served here"));
+        restoration_open(session, "Redis has nothing of a session that is served here");
         return;
     }
     /* Older than what was known when the question was asked: messages may have overtaken the answer since. */
     const struct positions *known = &session->positions;
     if (epoch < session->peek_epoch || (epoch == session->peek_epoch && rev < session->peek_rev)) {
-        log_event(LOG_ERROR, "redis-older", LOG_T("session", session->name), LOG_I("rev", rev),
-                  LOG_I("known", session->peek_rev));
-        session->known = false;
-        sweep_resynchronise(&session->gateway->sweep, "Redis has older data");
+        restoration_open(session, "Redis has older data");
     } else if (!session->known || epoch > known->epoch || (epoch == known->epoch && rev > known->rev)) {
         session_sync(session);
     }
@@ -202,6 +197,7 @@ static void sweep_session(struct sweep *sweep, struct session *session)
         check_overdue(sweep, session);
     audit(sweep, session);
     lobby_sweep(session);
+    restoration_put(session);
 }
 
 void sweep_resynchronise(struct sweep *sweep, const char *why)

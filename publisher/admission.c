@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #define CLOCK_STEP_MIN_MS 5000
-#define OK_FIELDS 31
+#define OK_FIELDS 32
 #define OUTBOX_FIELDS 5
 
 static struct text number(struct admit_args *args, size_t index, uint64_t value)
@@ -137,6 +137,7 @@ static bool take_ok(const struct redis_reply *reply, struct admission *admission
     admission->start_ms = reply_int(reply_at(reply, 28), -1);
     word_at(reply, 29, admission->load_key, sizeof admission->load_key);
     admission->cap = reply_int(reply_at(reply, 30), -1);
+    admission->version = int_at(reply, 31);
     return take_departed(reply_at(reply, 22), admission) && take_servers(reply_at(reply, 23), admission) &&
            take_outbox(reply_at(reply, 24), admission);
 }

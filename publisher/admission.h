@@ -50,6 +50,7 @@ struct admission {
     int64_t refill_ms, now_ms;
     int64_t start_ms;                /* to the start; -1: none ahead */
     int64_t cap;                     /* admissions an interval that the load allows; -1: no such limit */
+    int64_t version;                 /* of the config */
     char load_key[LOAD_KEY_MAX + 1]; /* also with LINE_FENCED; "": not adaptive */
     bool announce, more;
     char phase[16], status[16];

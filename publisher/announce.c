@@ -21,6 +21,7 @@ struct message announce_state(const struct admission *admission, struct text ses
         .tail = admission->tail,
         .waiting = admission->waiting,
         .lobby = admission->lobby,
+        .admitted = admission->admitted_all,
         .pace = *pace,
         .phase = text_of(admission->phase),
         .status = text_of(admission->status),

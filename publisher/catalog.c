@@ -63,6 +63,7 @@ static struct owner *catalog_add(struct catalog *catalog, struct text session)
 static void sessions_answered(void *data, enum err err, const struct redis_reply *reply)
 {
     struct catalog *catalog = data;
+    struct owner *owner;
     catalog->asking = false;
     if (err != OK)
         return;
@@ -72,7 +73,8 @@ static void sessions_answered(void *data, enum err err, const struct redis_reply
         struct text session = reply_text(reply_at(reply, i));
         if (!session_id_valid(session))
             continue;
-        struct owner *owner = catalog_find(catalog, session), *known = owner;
+        struct owner *known = catalog_find(catalog, session);
+        owner = known;
         if (!owner && !(owner = catalog_add(catalog, session)))
             continue;
         owner->listed = true;
@@ -80,8 +82,13 @@ static void sessions_answered(void *data, enum err err, const struct redis_reply
             owner_ring(owner);
     }
     MAP_EACH(&catalog->owners, node, next, cursor)
-    if (!of_node(node)->listed) /* a deletion takes the id off the set last */
-        catalog_drop(catalog, of_node(node));
+    {
+        owner = of_node(node);
+        if (!owner->listed && owner->known.epoch) /* Redis may have lost the set too: its tick finds out */
+            owner_ring(owner);
+        else if (!owner->listed) /* a deletion takes the id off the set last */
+            catalog_drop(catalog, owner);
+    }
     if (catalog->again)
         catalog_refresh(catalog);
 }

@@ -21,8 +21,6 @@ static const struct option_def defs[] = {
      "Milliseconds between two looks at a session; a due refill or the doorbell comes sooner.", NULL, NULL},
     {"LEASE_MS", OPTION_INT, FIELD(lease_ms), 500, 600000, "5000",
      "Milliseconds after which another publisher takes over the sessions of a dead one.", NULL, NULL},
-    {"RESTORE_MS", OPTION_INT, FIELD(restore_ms), 0, 600000, "10000",
-     "Milliseconds of the restoration window after Redis lost data; checked, but not used yet.", NULL, NULL},
 };
 
 /* clang-format off */

@@ -8,7 +8,7 @@
 struct publisher_options {
     struct setting common; /* first */
     char admin_listen[128], admin_token_file[512], publisher_id[65];
-    int64_t tick_ms, lease_ms, restore_ms;
+    int64_t tick_ms, lease_ms;
 };
 
 extern const struct option_table publisher_option_table;

@@ -75,6 +75,7 @@ void owner_drop(struct owner *owner)
     if (owner->tick)
         tick_detach(owner->tick);
     owner->tick = NULL;
+    recovery_finish(&owner->recovery);
     metrics_drop(owner->publisher->metrics, owner->session);
     uv_close((uv_handle_t *)&owner->timer, on_closed);
 }
@@ -114,6 +115,7 @@ static void owner_win(struct owner *owner, const struct admission *admission)
     owner->known = admission->rev;
     owner->settled_count = 0; /* the script has taken them */
     memcpy(owner->held, admission->held, sizeof owner->held);
+    recovery_keep(owner, admission);
     pace_observe(&owner->pace, clock_mono_ms(), admission);
     struct pace pace = pace_value(&owner->pace);
     promise_observe(&owner->promise, &pace, owner->pace.busy_ms, admission);
@@ -121,6 +123,17 @@ static void owner_win(struct owner *owner, const struct admission *admission)
     publisher_meters_promise(publisher->metrics, owner->session, &owner->promise);
     metrics_set(publisher->metrics, METER_CLOCK_DIFFERENCE, (double)(clock_wall_ms() - admission->now_ms) / 1000, NULL,
                 NULL, NULL);
+}
+
+/* Said once, until a tick goes well again. */
+static void owner_lost(struct owner *owner, const char *detail)
+{
+    if (!owner->lost_told)
+        log_event(LOG_ERROR, "data-lost", LOG_S("session", owner->session), LOG_I("known_epoch", owner->known.epoch),
+                  LOG_I("known_rev", owner->known.rev), LOG_S("detail", detail));
+    owner->lost_told = true;
+    owner->announced = (struct line_rev){0, 0};
+    owner->settled_count = 0;
 }
 
 void owner_admitted(struct owner *owner, const struct admission *admission)
@@ -135,13 +148,7 @@ void owner_admitted(struct owner *owner, const struct admission *admission)
         owner_lose(owner, admission);
         break;
     case LINE_LOST:
-        if (!owner->lost_told)
-            log_event(LOG_ERROR, "data-lost", LOG_S("session", owner->session),
-                      LOG_I("known_epoch", owner->known.epoch), LOG_I("known_rev", owner->known.rev),
-                      LOG_S("detail", "Redis came back older than what was announced"));
-        owner->lost_told = true;
-        owner->known = owner->announced = (struct line_rev){0, 0};
-        owner->settled_count = 0;
+        owner_lost(owner, "Redis came back older than what was announced");
         break;
     }
 }
@@ -183,11 +190,12 @@ void owner_ticked(struct owner *owner, struct admission *admission, bool told, b
         if (told)
             owner->announced = admission->rev;
         plan(owner, next_delay(owner, admission, complete));
+    } else if (outcome == LINE_LOST || (outcome == LINE_NONE && owner->known.epoch)) {
+        if (outcome == LINE_NONE)
+            owner_lost(owner, "the session's keys are missing and it was not deleted");
+        if (!recovery_open(owner))
+            plan(owner, period_ms(owner));
     } else if (outcome == LINE_NONE || outcome == LINE_DELETED) {
-        if (outcome == LINE_NONE && owner->known.epoch)
-            log_event(LOG_ERROR, "data-lost", LOG_S("session", owner->session),
-                      LOG_I("known_epoch", owner->known.epoch),
-                      LOG_S("detail", "the session's keys are missing and it was not deleted"));
         catalog_drop(&owner->publisher->catalog, owner);
     } else if (outcome == LINE_FENCED) {
         int64_t wait = admission->fenced_ms + (int64_t)entropy_below(FENCE_JITTER_MS) + 1;
@@ -195,6 +203,14 @@ void owner_ticked(struct owner *owner, struct admission *admission, bool told, b
     } else {
         plan(owner, period_ms(owner));
     }
+}
+
+void owner_reopened(struct owner *owner, enum line_outcome outcome)
+{
+    if (outcome == LINE_OK)
+        owner->known = (struct line_rev){0, 0}; /* what was known is in the new epoch */
+    if (!owner->tick)
+        plan(owner, outcome == LINE_OK ? 0 : period_ms(owner));
 }
 
 /* ---- servers ---- */

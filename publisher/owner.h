@@ -6,6 +6,7 @@
 
 #include "common/base/map.h"
 #include "publisher/admission.h"
+#include "publisher/recovery.h"
 #include "publisher/pace.h"
 #include "publisher/promise.h"
 
@@ -27,6 +28,7 @@ struct owner {
     uint64_t begun_ns; /* of the last one */
 
     struct line_rev known, announced;
+    struct recovery recovery;          /* what is kept in case Redis loses it */
     char (*settled)[PLACE_ID_LEN + 1]; /* to be confirmed by the next tick; room for ADMIT_POPS_MAX */
     size_t settled_count;
     char (*servers)[SERVER_NAME_SIZE]; /* who has connections of this session */
@@ -46,6 +48,8 @@ void owner_ring(struct owner *owner);
 
 /** From the tick: the line's answer, before anything is told; with LINE_OK the session is ours. */
 void owner_admitted(struct owner *owner, const struct admission *admission);
+/** From the recovery: the session is open again, or could not be opened. */
+void owner_reopened(struct owner *owner, enum line_outcome outcome);
 /** From the tick, its last act: PLACE is settled and told. */
 void owner_settled(struct owner *owner, const char *place);
 /** From the tick, its last act but for freeing itself: it is over. TOLD: the announcement, if any, reached every

@@ -10,6 +10,7 @@ struct setting {
     char log_level[8], log_format[8], access_log[8];
     char entry_alg[8], entry_issuer[129], entry_key_file[512], entry_key_file_next[512], entry_key_id[65];
     char metrics_listen[128];
+    int64_t restore_ms;
 };
 
 const char *setting_check_prefix(const char *value);
@@ -83,6 +84,15 @@ void setting_apply_log(const struct setting *setting);
          64,                                                                                                          \
          "",                                                                                                          \
          "kid of entry tokens; default: from the key's hash.",                                                        \
+         NULL,                                                                                                        \
+         NULL},                                                                                                       \
+        {"RESTORE_MS",                                                                                                \
+         OPTION_INT,                                                                                                  \
+         SETTING(restore_ms),                                                                                         \
+         0,                                                                                                           \
+         600000,                                                                                                      \
+         "10000",                                                                                                     \
+         "Milliseconds after Redis lost data in which gateways put their connections back and nobody is let in.",     \
          NULL,                                                                                                        \
          NULL},                                                                                                       \
     {                                                                                                                 \

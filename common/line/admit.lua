@@ -8,7 +8,7 @@
 -- Gives {ok, epoch, rev, base, head, tail, waiting, announce (0/1), phase, status, held, admitted in all, active, parked,
 --        stock left (-1 none), ms to the refill, expired, closing reason, closing tail, more (0/1), now (ms), token ttl (s),
 --        departures ('*' or list), servers, outbox (place ticket user iat exp …), admitted now, virtual ones of them, lobby,
---        ms to the start (-1: none ahead), key of the load ('' not adaptive), cap from the load (-1 none)}
+--        ms to the start (-1: none ahead), key of the load ('' not adaptive), cap from the load (-1 none), config version}
 -- Or {fenced, ms left, owner, key of the load}, none deleted lost.
 local me, lease, step = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local known_epoch, known_rev = tonumber(ARGV[5]), tonumber(ARGV[6])
@@ -32,7 +32,7 @@ if o[1] and o[1] ~= me and owner_until > now then -- rule: lease
     return {'fenced', owner_until - now, o[1], load_key}
 end
 local c = call('HMGET', CONFIG, 'batch', 'intervalMs', 'activeLimit', 'stock', 'tokenTtlSeconds', 'status', 'startsAt', 'endsAt',
-               'perUser', 'rejoin', 'admissionsDays', 'lobby')
+               'perUser', 'rejoin', 'admissionsDays', 'lobby', 'version')
 local batch, interval, limit = tonumber(c[1]), tonumber(c[2]), tonumber(c[3]) or 0
 if not batch or not interval then return {'none'} end
 local stock, ttl, status = tonumber(c[4]) or -1, tonumber(c[5]) or 600, c[6] or 'open'
@@ -50,9 +50,50 @@ local announced = tonumber(o[6]) or 0
 if announced_epoch == epoch then announced = math.max(announced, math.min(announced_rev, rev)) end
 local servers = call('HKEYS', SERVERS)
 
--- Parked places whose grace has passed.
+-- Data was lost: what older data has is looked through in chunks, all of it parked and what was admitted since taken out;
+-- then gateways put their connections back until the window ends.
 local expired, more = 0, 0
-local due = call('ZRANGE', PARKED, '-inf', clock, 'BYSCORE', 'LIMIT', 0, 200)
+local restored = phase == 'restoring' and call('HMGET', STATE, 'restore_until', 'scan', 'expect')
+local function look_through(scan)
+    local grace = tonumber(call('HGET', CONFIG, 'graceMs')) or 300000
+    local chunk = call('HSCAN', PLACES, scan, 'COUNT', 200)
+    for i = 1, #chunk[2], 2 do
+        local place, p = chunk[2][i], unpack_place(chunk[2][i + 1])
+        local ticket = tonumber(call('ZSCORE', WAITING, place) or nil)
+        if ticket and ticket <= head then
+            call('ZREM', PARKED, place)
+            call('HDEL', PLACES, place)
+            unused_user(place, p.user)
+            call('ZREM', WAITING, place)
+        elseif ticket or call('ZSCORE', LOBBY, place) then
+            p.server = ''
+            call('HSET', PLACES, place, pack_place(p))
+            if p.kind ~= 'v' then call('ZADD', PARKED, (tonumber(restored[1]) or clock) + grace, place) end
+            if ticket then call('SETBIT', DEPARTED, ticket - base, 0) end
+        end
+    end
+    call('HSET', STATE, 'scan', chunk[1] == '0' and '' or chunk[1])
+    return chunk[1] ~= '0'
+end
+local function reported() -- every server that was expected has put its connections back
+    for _, mark in ipairs(call('HVALS', SERVERS)) do
+        if mark == '2' then return false end
+    end
+    return restored[3] == '1'
+end
+if restored then
+    if (restored[2] or '') ~= '' then
+        if look_through(restored[2]) then more = 1 end
+    elseif clock >= (tonumber(restored[1]) or 0) or reported() then
+        phase = 'open'
+        call('HDEL', STATE, 'scan', 'restore_until', 'expect')
+        call('HSET', STATE, 'restore_tail', tail, 'dirty', 1)
+        reset_if_empty()
+    end
+end
+
+-- Parked places whose grace has passed.
+local due = phase == 'restoring' and {} or call('ZRANGE', PARKED, '-inf', clock, 'BYSCORE', 'LIMIT', 0, 200)
 for _, place in ipairs(due) do
     local raw, ticket = call('HGET', PLACES, place), tonumber(call('ZSCORE', WAITING, place) or nil)
     if raw and (ticket or call('ZSCORE', LOBBY, place)) then
@@ -97,7 +138,7 @@ elseif phase == 'open' or phase == 'lobby' or phase == 'sold-out' or phase == 'd
     if early and c[12] ~= 'none' and not (was == 'drawing' and lobby > 0) then phase = 'lobby'
     elseif lobby > 0 then phase = 'drawing'
     else phase = 'open' end
-    if was == 'lobby' and phase ~= 'lobby' and c[12] == 'lottery' then call('HSET', STATE, 'drawn', 1, 'dirty', 1) end
+    if (was == 'lobby' or restored) and phase ~= 'lobby' and c[12] == 'lottery' then call('HSET', STATE, 'drawn', 1, 'dirty', 1) end
 end
 local refilled, tokens = tonumber(o[4]) or clock, tonumber(o[3]) or batch
 if refilled > clock then refilled = clock end
@@ -129,6 +170,7 @@ elseif adaptive then
     end
     if cap then allowed = math.min(allowed, cap - (batch - tokens)) end -- the cap is for the whole interval
 end
+if phase == 'restoring' then allowed, held = 0, 'restoring' end
 if early then allowed, held = 0, 'not-started' end
 if status == 'paused' then allowed, held = 0, 'paused' end
 if left == 0 then allowed, held = 0, 'sold-out' end
@@ -180,7 +222,7 @@ if allowed > 0 then
         if p.kind == 'v' then virtual = virtual + 1 end
         call('XADD', ADMISSIONS, 'MINID', '~', now - (tonumber(c[11]) or 30) * 86400000, '*', 'place', place, 'user', p.user,
              'ticket', ticket, 'epoch', epoch, 'at', now, 'kind', p.kind == 'v' and 'virtual' or 'actual')
-        head = ticket
+        head = math.max(head, ticket) -- below it: data was lost, and an entry that was on its way
     end
     now_admitted = #popped / 2
     if now_admitted > 0 then
@@ -239,4 +281,5 @@ local waiting = call('ZCARD', WAITING)
 if (waiting == 0 and lobby == 0) or now_admitted > 0 or allowed > 0 then held = '' end
 return {'ok', epoch, rev, base, head, tail, waiting, announce, phase, status, held, admitted, active, call('ZCARD', PARKED),
         left, refilled + interval - clock, expired, closing, closing_tail, more, now, ttl, departures, servers, outbox,
-        now_admitted, virtual, lobby, early and tonumber(c[7]) - now or -1, load_key, cap or -1}
+        now_admitted, virtual, lobby, early and tonumber(c[7]) - now or -1, load_key, cap or -1,
+        tonumber(c[13]) or 0}

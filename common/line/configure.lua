@@ -42,7 +42,7 @@ if operation == 'create' then
     epoch = math.max(now, (epoch or 0) + 1)
     call('UNLINK', CONFIG, STATE, WAITING, PLACES, USERS, PARKED, DEPARTED, DEPARTURES, SERVERS, LOBBY, OUTBOX, ENTRIES, ACTIVE, ISSUED)
     call('HSET', STATE, 'epoch', epoch, 'phase', 'open', 'tail', 0, 'head', 0, 'base', 0, 'rev', 1, 'announced', 0, 'dirty', 1,
-         'admitted', 0, 'clock', now, 'seen', now)
+         'admitted', 0, 'clock', now, 'seen', now, 'root', epoch)
     version = 0
 elseif operation == 'replace' then
     call('DEL', CONFIG)

@@ -12,7 +12,8 @@ void line_scripts_prepare(void)
 {
     struct line_script *scripts[] = {&script_join,    &script_resume, &script_park,   &script_leave, &script_status,
                                      &script_sync,    &script_admit,  &script_settle, &script_reap,  &script_configure,
-                                     &script_release, &script_draw,   &script_info,   &script_hold,  &script_unhold};
+                                     &script_release, &script_draw,   &script_info,   &script_keep,  &script_reopen,
+                                     &script_restore, &script_hold,   &script_unhold};
     for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++)
         redis_script_prepare(&scripts[i]->script);
 }
@@ -60,7 +61,11 @@ enum line_outcome line_outcome_of(enum err err, const struct redis_reply *reply)
 {
     if (err != OK)
         return LINE_FAILED;
-    struct text word = reply_text(reply_at(reply, 0));
+    return line_outcome_word(reply_text(reply_at(reply, 0)));
+}
+
+enum line_outcome line_outcome_word(struct text word)
+{
     for (size_t i = 0; i < sizeof outcomes / sizeof outcomes[0]; i++)
         if (text_is(word, outcomes[i].word))
             return outcomes[i].outcome;
@@ -128,6 +133,8 @@ void line_picture_decode(enum err err, const struct redis_reply *reply, struct l
     picture->seed_hash = reply_text(reply_at(reply, 17));
     picture->notice = reply_text(reply_at(reply, 18));
     picture->notice_at_ms = (int64_t)number_at(reply, 19);
+    picture->admitted = number_at(reply, 20);
+    picture->version = (int64_t)number_at(reply, 21);
 }
 
 static struct text number(char dst[NUMBER_SIZE], uint64_t value)

@@ -47,6 +47,8 @@ enum line_outcome {
 
 /** The word the script uses; "failed" for LINE_FAILED. */
 const char *line_outcome_text(enum line_outcome outcome);
+/** The outcome of a script's word; LINE_FAILED for any other. */
+enum line_outcome line_outcome_word(struct text word);
 /** The outcome a script's answer begins with. LINE_FAILED for errors and answers that make no sense. */
 enum line_outcome line_outcome_of(enum err err, const struct redis_reply *reply);
 
@@ -108,6 +110,8 @@ struct line_picture {
     struct text order;    /* the lobby's: "none" "arrival" "lottery" */
     struct text seed_hash, notice;
     int64_t notice_at_ms; /* 0 = there never was a notice */
+    uint64_t admitted;    /* in all */
+    int64_t version;      /* of the config */
 };
 MUST_CHECK enum err line_sync(struct line *line, struct text session, redis_callback *callback, void *data);
 void line_picture_decode(enum err err, const struct redis_reply *reply, struct line_picture *picture);

@@ -50,6 +50,7 @@ static void put_waiting_state(struct message_command *command, const struct mess
     put_number(command, "waiting", message->waiting);
     put_text(command, "departed", message->departed);
     put_number(command, "lobby", message->lobby);
+    put_number(command, "entered", message->admitted);
     put_measure(command, "rate", message->pace.rate, 3);
     put_measure(command, "leaving", message->pace.leaving, 6);
     put_measure(command, "noise", message->pace.noise, 3);
@@ -136,6 +137,7 @@ static const struct field {
     {"at", FIELD_TIME, offsetof(struct message, at_ms)},
     {"places", FIELD_TEXT, offsetof(struct message, places)},
     {"lobby", FIELD_NUMBER, offsetof(struct message, lobby)},
+    {"entered", FIELD_NUMBER, offsetof(struct message, admitted)},
 };
 
 static enum err field_set(struct message *message, const struct field *field, struct text value)

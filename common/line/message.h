@@ -26,7 +26,7 @@ struct message {
     struct text session;
     uint64_t epoch;
     /* waiting-state */
-    uint64_t rev, base, head, tail, waiting, lobby;
+    uint64_t rev, base, head, tail, waiting, lobby, admitted;
     struct pace pace; /* as measured; zeros: unknown, or not told by an older publisher */
     struct text phase, status;
     struct text departed; /* "131,+2,+9": first ticket, then gaps, ascending; "*": fetch a picture; "": none */

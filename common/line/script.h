@@ -11,8 +11,8 @@ struct line_script {
 };
 
 extern struct line_script script_join, script_resume, script_park, script_leave, script_status, script_sync,
-    script_admit, script_settle, script_reap, script_configure, script_release, script_draw, script_info, script_hold,
-    script_unhold;
+    script_admit, script_settle, script_reap, script_configure, script_release, script_draw, script_info, script_keep,
+    script_reopen, script_restore, script_hold, script_unhold;
 
 /** Once at start, before any call: computes the scripts' hashes. */
 void line_scripts_prepare(void);

@@ -40,16 +40,34 @@ static struct text mark(char dst[MARK_SIZE], const struct use *use, struct text 
     return (struct text){dst, (size_t)len};
 }
 
+static struct text used_key(char dst[KEY_SIZE], const struct line *line, const struct use *use)
+{
+    char part[sizeof "used:" + PLACE_ID_LEN];
+    CHECK(place_id_valid(use->place));
+    int len = snprintf(part, sizeof part, "used:%.*s", (int)use->place.len, use->place.at);
+    return key_session(dst, line->prefix, use->session, (struct text){part, (size_t)len});
+}
+
+enum err use_look(struct line *line, const struct use *use, redis_callback *callback, void *data)
+{
+    char key[KEY_SIZE];
+    struct text args[] = {TEXT("EXISTS"), used_key(key, line, use)};
+    return line_command(line, 2, args, callback, data);
+}
+
+bool use_was(enum err err, const struct redis_reply *reply)
+{
+    return err == OK && reply_int(reply, 0) == 1;
+}
+
 enum err use_redeem(struct line *line, const struct use *use, struct text by, redis_callback *callback, void *data)
 {
-    char key[KEY_SIZE], part[sizeof "used:" + PLACE_ID_LEN], value[MARK_SIZE], ttl[24];
-    CHECK(place_id_valid(use->place) && (by.len == 0 || use_by_valid(by)));
-    int len = snprintf(part, sizeof part, "used:%.*s", (int)use->place.len, use->place.at);
+    char key[KEY_SIZE], value[MARK_SIZE], ttl[24];
+    CHECK(by.len == 0 || use_by_valid(by));
     struct text args[] = {
-        TEXT("SET"),          key_session(key, line->prefix, use->session, (struct text){part, (size_t)len}),
-        mark(value, use, by), TEXT("NX"),
+        TEXT("SET"), used_key(key, line, use), mark(value, use, by), TEXT("NX"),
         TEXT("GET"), /* what was there before: the answer to those who come too late */
-        TEXT("EX"),           seconds(ttl, use),
+        TEXT("EX"),  seconds(ttl, use),
     };
     return line_command(line, sizeof args / sizeof args[0], args, callback, data);
 }

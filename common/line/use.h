@@ -19,6 +19,10 @@ bool use_by_valid(struct text by);
 /** Marks the token used. BY "" names nobody: it never gets the same answer again. The mark outlives the token. */
 MUST_CHECK enum err use_redeem(struct line *line, const struct use *use, struct text by, redis_callback *callback,
                                void *data);
+/** Asks whether the token was redeemed or released; use_was tells. Only SESSION and PLACE count. */
+MUST_CHECK enum err use_look(struct line *line, const struct use *use, redis_callback *callback, void *data);
+/** False also where there is no answer. */
+bool use_was(enum err err, const struct redis_reply *reply);
 /** LINE_OK (it is the caller's), LINE_USED, LINE_FAILED (no answer: it may have been carried out). BY and NOW_MS as
  * they were given. */
 enum line_outcome use_redeemed(enum err err, const struct redis_reply *reply, struct text by, int64_t now_ms);

@@ -4,11 +4,12 @@ import hashlib
 import secrets
 import signal
 import time
+from unittest import mock
 
 import pytest
 import requests
 
-from support import Admin, metric, wait_until
+from support import ROOT, Admin, metric, wait_until
 from visitors import entry_of
 
 
@@ -102,6 +103,27 @@ def test_a_lottery_is_what_its_seed_says(admin, client, start_gateway, visit):
     first, last = public["drawnTickets"]
     drawn = [entry["place"] for entry in admissions(client) if first <= int(entry["ticket"]) <= last]
     assert len(drawn) == 30 and drawn == by_seed(public["seed"], drawn)
+
+
+def test_the_page_of_the_lottery_has_a_program_that_works(admin, client, gateway, visit):
+    """What docs/lottery.md prints is run as it stands, and finds an order that was tampered with."""
+    text = (ROOT / "docs" / "lottery.md").read_text()
+    program = {}
+    exec(text.split("```python\n")[1].split("```")[0], program)  # our own page
+    admin.create("s", batch=1000, lobby="lottery", startsAt=redis_ms(client) + 1500)
+    streams = [visit(gateway) for _ in range(10)]
+    for stream in streams:
+        entry_of(stream, "s")
+    wait_until(lambda: "seed" in info(gateway), what="the seed")
+    with mock.patch("redis.Redis", lambda **_: client):
+        assert len(program["check"](gateway.url("public"), "s")) == 10
+        stream = "session:{s}:admissions"
+        entries = client.xrange(stream)
+        client.delete(stream)
+        for (_, fields), (_, other) in zip(entries, entries[1:] + entries[:1]):
+            client.xadd(stream, {**fields, "place": other["place"]})
+        with pytest.raises(AssertionError):
+            program["check"](gateway.url("public"), "s")
 
 
 def test_a_hundred_thousand_are_drawn_in_time_and_redis_is_never_held_up(admin, client, scripts, gateways, publisher):

@@ -155,6 +155,9 @@ def test_redis_away_and_back(admin, publisher, redis_server, folder, scripts, ga
     gateway = gateways()
     admin.create("a", status="paused")
     scripts.join("a", gateway.name)
+    gateway.wait_message("waiting-state", waiting="1")
+    wait_until(lambda: client.hmget(scripts.key("a", "state"), "rev", "dirty")[1] == "0" and
+               client.hget(scripts.key("a", "state"), "announced") == client.hget(scripts.key("a", "state"), "rev"), what="all told")
     client.save()
     redis_server.kill()
     publisher.wait_log("redis-down", connection="commands")
@@ -172,13 +175,15 @@ def test_redis_that_lost_everything_is_an_error_line(admin, publisher, scripts, 
     assert publisher.wait_log("data-lost", session="a")["level"] == "error"
 
 
-def test_redis_that_came_back_older_is_said_once_and_the_line_goes_on(admin, publisher, scripts, gateways, client):
-    gateway = gateways()
-    admin.create("a")
+def test_redis_that_came_back_older_is_said_once_and_the_line_goes_on(start_publisher, scripts, gateways, client):
+    gateway, publisher = gateways(), start_publisher(restore_ms=100)
+    Admin(publisher.url("admin")).create("a")
     publisher.wait_log("owner", session="a")
     wait_until(lambda: int(client.hget(scripts.key("a", "state"), "announced")) >= 2)
     client.hset(scripts.key("a", "state"), "rev", 1)
     assert publisher.wait_log("data-lost", session="a")["level"] == "error"
+    publisher.wait_log("session-reopened", session="a")
+    wait_until(lambda: client.hget(scripts.key("a", "state"), "phase") == "open", what="the end of the window")
     place = scripts.join("a", gateway.name)
     gateway.wait_message("entry", place=place)
     assert len(publisher.logged("data-lost")) == 1

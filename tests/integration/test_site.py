@@ -91,6 +91,47 @@ def test_verify_works_without_redis(gateway, redis_server):
     redis_server.start()
 
 
+@pytest.mark.parametrize("use", [redeem, release])
+def test_a_used_token_verifies_no_more(start_gateway, use):
+    """Through any gateway."""
+    gateways, token = [start_gateway("gw-1"), start_gateway("gw-2")], tokens.entry_token()
+    assert verify(gateways[0], token).status_code == 204
+    assert use(gateways[0], token).status_code == 204
+    for gateway in gateways:
+        assert_problem(verify(gateway, token), 401, "used")
+
+
+def test_a_redis_that_hangs_costs_verify_one_short_wait(gateway, client, redis_server):
+    """A used token passes then: single use is redeem's promise. Once Redis answers it is refused again."""
+    used, other = tokens.entry_token(), tokens.entry_token()
+    assert redeem(gateway, used).status_code == 204
+    assert_problem(verify(gateway, used), 401, "used")
+    redis_server.pause()
+    try:
+        with concurrent.futures.ThreadPoolExecutor(20) as pool:
+            assert {answer.status_code for answer in pool.map(lambda n: verify(gateway, (used, other)[n % 2]), range(100))} == {204}
+        begun = time.monotonic()
+        assert verify(gateway, other).status_code == 204
+        assert time.monotonic() - begun < 0.2, "nobody waits any more"
+    finally:
+        redis_server.resume()
+    support.wait_until(lambda: verify(gateway, used).status_code == 401, what="Redis to be asked again")
+
+
+def test_clients_that_go_away_while_verify_waits(gateway, redis_server):
+    redis_server.pause()
+    try:
+        host, port = gateway.address("public").split(":")
+        for _ in range(20):
+            with socket.create_connection((host, int(port)), timeout=5) as link:
+                link.sendall(f"GET /api/queue/verify?sessionId=s HTTP/1.1\r\nHost: a\r\nX-Entry-Token: {tokens.entry_token()}\r\n\r\n".encode())
+        assert verify(gateway, tokens.entry_token()).status_code == 204
+    finally:
+        redis_server.resume()
+    support.wait_until(lambda: support.metric(gateway, "anteroom_redis_up") == 1, what="Redis")
+    assert verify(gateway, tokens.entry_token()).status_code == 204
+
+
 def test_a_gateway_that_never_met_redis_verifies_too(folder, redis_server, start_gateway):
     gateway = start_gateway(wait=False, redis_url=f"unix://{folder.path}/nobody")
     assert verify(gateway, tokens.entry_token()).status_code == 204

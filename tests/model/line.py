@@ -11,7 +11,7 @@ SEED_HASH = hashlib.sha256(SEED.encode()).hexdigest()
 ADMIT = {'me': 'A', 'lease': 3000, 'step': 5000, 'run': 'run', 'epoch': 0, 'rev': 0, 'told_epoch': 0, 'told_rev': 0, 'load': '',
          'load_key': '', 'most': 500}
 REPLY = ('ok epoch rev base head tail waiting announce phase status held admitted active parked left refill expired closing '
-         'closing_tail more now ttl departures servers outbox now_admitted virtual lobby start load_key cap').split()
+         'closing_tail more now ttl departures servers outbox now_admitted virtual lobby start load_key cap version').split()
 
 
 class Line:

@@ -5,12 +5,12 @@ import time
 
 from ledger import Violation
 from mutants import BY_NAME, MUTANTS
-from resp import Server
+from resp import RedisError, Server
 from scenes import SCENES, run_scenes
 from world import World
 from world_scenes import WORLD_SCENES, run_world_scenes
 import scenes_admission, scenes_connections, scenes_contract, scenes_lobby  # noqa: E401,F401 (they register)
-import scenes_positions, scenes_time  # noqa: E401,F401
+import scenes_loss, scenes_positions, scenes_time  # noqa: E401,F401
 
 RUN_OPERATIONS = 4000  # of one World: then another configuration, from an empty Redis
 MUTANT_OPERATIONS, MUTANT_SEEDS = 20000, 3  # a mutant that no scene catches meets all seeds, another the first
@@ -31,6 +31,8 @@ def play_scenes(connection, changes=(), flags=()):
                 act()
             except Violation as violation:
                 raise Failure(name, violation, 'scene ' + name) from violation
+            except RedisError as error:
+                raise Failure(name, Violation('error', str(error)), 'scene ' + name) from error
 
 
 def simulate(connection, seed, operations, changes=(), flags=(), count=None, watch=''):

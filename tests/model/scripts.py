@@ -8,7 +8,7 @@ import os
 import subprocess
 
 LINE = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'common', 'line')
-NAMES = ('join', 'resume', 'park', 'leave', 'status', 'sync', 'admit', 'settle', 'reap', 'configure', 'release', 'draw', 'info')
+NAMES = ('join', 'resume', 'park', 'leave', 'status', 'sync', 'admit', 'settle', 'reap', 'configure', 'release', 'draw', 'info', 'keep', 'reopen', 'restore')
 PREFIX = 'session:{s}:'
 
 # The simulated time, in ms, is the last of ARGV; the script never sees it there.

@@ -6,7 +6,7 @@
 
 #define PLACE_A "AAAAAAAAAAAAAAAAAAAAAA"
 #define PLACE_B "BBBBBBBBBBBBBBBBBBBBBB"
-#define FIELDS 31
+#define FIELDS 32
 
 /* A good answer, element by element. */
 static const char *const good[FIELDS] = {
@@ -42,6 +42,7 @@ static const char *const good[FIELDS] = {
     ":1500\r\n",
     "$3\r\ntps\r\n",
     ":40\r\n",
+    ":3\r\n",
 };
 
 static const struct redis_reply *parse(const char *bytes, void **raw)
@@ -92,6 +93,7 @@ static void a_good_answer_is_taken_whole(void **state)
     assert_int_equal(admission.start_ms, 1500);
     assert_string_equal(admission.load_key, "tps");
     assert_int_equal(admission.cap, 40);
+    assert_int_equal(admission.version, 3);
     admission_finish(&admission);
     admission_finish(&admission);
 }

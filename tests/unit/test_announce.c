@@ -32,8 +32,15 @@ static void a_list_that_does_not_fit_asks_for_a_picture(void **state)
 static void a_state_message_says_what_the_tick_found(void **state)
 {
     (void)state;
-    struct admission admission = {
-        .rev = {5, 6}, .base = 1, .head = 2, .tail = 9, .waiting = 7, .lobby = 40, .phase = "open", .status = "paused"};
+    struct admission admission = {.rev = {5, 6},
+                                  .base = 1,
+                                  .head = 2,
+                                  .tail = 9,
+                                  .waiting = 7,
+                                  .lobby = 40,
+                                  .admitted_all = 12,
+                                  .phase = "open",
+                                  .status = "paused"};
     struct message_command command;
     struct pace pace = {.rate = 1.5, .leaving = 0.00025, .noise = 12, .drift = 0.125, .step = 5};
     struct message message = announce_state(&admission, TEXT("s"), &pace, TEXT("3"));
@@ -69,6 +76,8 @@ static void a_state_message_says_what_the_tick_found(void **state)
                                            "3",
                                            "lobby",
                                            "40",
+                                           "entered",
+                                           "12",
                                            "rate",
                                            "1.500",
                                            "leaving",

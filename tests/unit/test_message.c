@@ -35,6 +35,7 @@ static void what_is_encoded_decodes_to_the_same(void **state)
                               .tail = 990,
                               .waiting = 850,
                               .lobby = 40,
+                              .admitted = 12,
                               .pace = {2.5, 0.25, 7, 0.125, 5},
                               .phase = TEXT("open"),
                               .status = TEXT("paused"),
@@ -42,7 +43,7 @@ static void what_is_encoded_decodes_to_the_same(void **state)
     decode_again(&in, &out, &reply);
     assert_int_equal(out.type, MESSAGE_WAITING_STATE);
     assert_true(out.epoch == 17 && out.rev == 3 && out.base == 1 && out.head == 120 && out.tail == 990 &&
-                out.waiting == 850 && out.lobby == 40);
+                out.waiting == 850 && out.lobby == 40 && out.admitted == 12);
     assert_true(memcmp(&out.pace, &in.pace, sizeof in.pace) == 0 && text_is(out.status, "paused") &&
                 text_is(out.departed, "131,+2,+9"));
     reply_words_free(reply);
