@@ -24,6 +24,13 @@ static void arrival_end(struct arrival *arrival)
     free(arrival);
 }
 
+uint32_t arrival_first(const struct arrival *arrival, const struct line_place *answer)
+{
+    const struct ticket *ticket = &arrival->visitor.ticket;
+    bool same = arrival->visitor.has_ticket && text_is(answer->place, ticket->place);
+    return same && ticket->first > answer->position ? ticket->first : (uint32_t)answer->position;
+}
+
 /* Whoever has the place by this connection has nobody behind it. */
 static void arrival_park(struct arrival *arrival, struct text place, bool short_stay)
 {

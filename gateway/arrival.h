@@ -34,4 +34,7 @@ struct arrival {
 void arrival_begin(struct gateway *gateway, struct http_request *request, const struct visitor *visitor,
                    const char *mode, arrival_done *done);
 
+/** The position the place began with, for the progress: as its ticket says, else that of ANSWER. */
+uint32_t arrival_first(const struct arrival *arrival, const struct line_place *answer);
+
 #endif

@@ -57,10 +57,16 @@ void limiter_finish(struct limiter *limiter)
     map_finish(&limiter->buckets);
 }
 
+static bool is_old(const struct limiter *limiter, const struct bucket *bucket, uint64_t now_ms)
+{
+    uint64_t quiet_ms = now_ms - bucket->seen_ms;
+    return quiet_ms > LIMITER_FORGET_MS && quiet_ms > limiter->period_ms;
+}
+
 static struct bucket *bucket_new(struct limiter *limiter, const uint8_t key[16], uint64_t now_ms)
 {
     while (oldest(limiter) &&
-           (limiter->buckets.len >= limiter->addresses_max || now_ms - oldest(limiter)->seen_ms > LIMITER_FORGET_MS))
+           (limiter->buckets.len >= limiter->addresses_max || is_old(limiter, oldest(limiter), now_ms)))
         forget(limiter, oldest(limiter));
     struct bucket *bucket = calloc(1, sizeof *bucket);
     if (!bucket)

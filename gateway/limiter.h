@@ -1,6 +1,6 @@
 /** How often one address may join: a token bucket each (COUNT per PERIOD, refilled evenly), for at most
- * LIMITER_ADDRESSES at once; whoever was quiet longest is forgotten first, and everyone after LIMITER_FORGET_MS. IPv6
- * counts by /64. Pure: time comes in. */
+ * LIMITER_ADDRESSES at once; whoever was quiet longest is forgotten first, and everyone after LIMITER_FORGET_MS,
+ * or PERIOD where that is longer: the bucket is full again then. IPv6 counts by /64. Pure: time comes in. */
 #ifndef ANTEROOM_GATEWAY_LIMITER_H
 #define ANTEROOM_GATEWAY_LIMITER_H
 

@@ -3,6 +3,7 @@
 #include "common/base/check.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/line/message.h"
 #include "gateway/gateway.h"
 
 #include <stdlib.h>
@@ -41,6 +42,25 @@ void parks_finish(struct parks *parks)
             park_free(CONTAINER_OF(link, struct park, link));
 }
 
+/* Somebody left by a request to this gateway, and has a stream at another one. */
+static void tell_left(const struct park *park, const struct redis_reply *reply)
+{
+    struct gateway *gateway = park->parks->gateway;
+    struct text server = reply_text(reply_at(reply, 1));
+    struct message_command command;
+    struct message closed = {.type = MESSAGE_CLOSED,
+                             .session = text_of(park->session),
+                             .epoch = (uint64_t)reply_int(reply_at(reply, 3), 0),
+                             .reason = TEXT("left"),
+                             .place = text_of(park->place)};
+    if (line_outcome_of(OK, reply) != LINE_DEPARTED || text_equal(server, membership_name(&gateway->membership)) ||
+        !server_id_valid(server_name_id(server)))
+        return;
+    message_encode(&command, gateway->line.prefix, server, &closed);
+    if (line_command(&gateway->line, command.count, command.args, NULL, NULL) != OK)
+        log_event(LOG_DEBUG, "left-untold", LOG_S("session", park->session)); /* its audit will find out */
+}
+
 static void park_answered(void *data, enum err err, const struct redis_reply *reply)
 {
     struct park *park = data;
@@ -49,6 +69,8 @@ static void park_answered(void *data, enum err err, const struct redis_reply *re
     if (err == OK || hopeless) {
         if (hopeless)
             log_event(LOG_WARN, "park-refused", LOG_S("session", park->session), LOG_T("reason", reply_text(reply)));
+        if (err == OK && park->gen)
+            tell_left(park, reply);
         if (!park->again) {
             park_free(park);
             return;

@@ -129,7 +129,11 @@ void place_forget(struct place *place)
 
 enum err place_ticket(const struct place *place, char *dst, size_t size)
 {
-    struct ticket ticket = {.epoch = place->epoch, .number = place->ticket, .order = place->order, .gen = place->gen};
+    struct ticket ticket = {.epoch = place->epoch,
+                            .number = place->ticket,
+                            .order = place->order,
+                            .gen = place->gen,
+                            .first = place->first};
     memcpy(ticket.session, place->session->id, sizeof ticket.session);
     memcpy(ticket.place, place->id, PLACE_ID_LEN);
     snprintf(ticket.user, sizeof ticket.user, "%s", place->user);

@@ -119,8 +119,11 @@ static void answer_json(struct gateway *gateway, struct http_request *request, c
 
 static bool answer_join(struct arrival *arrival, struct session *session, const struct line_place *answer)
 {
-    struct ticket ticket = {
-        .epoch = answer->epoch, .number = answer->ticket, .order = answer->order, .gen = answer->gen};
+    struct ticket ticket = {.epoch = answer->epoch,
+                            .number = answer->ticket,
+                            .order = answer->order,
+                            .gen = answer->gen,
+                            .first = arrival_first(arrival, answer)};
     char token[TOKEN_MAX] = "";
     if (answer->outcome != LINE_ENTERED) {
         memcpy(ticket.session, session->id, sizeof ticket.session);

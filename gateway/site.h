@@ -1,5 +1,5 @@
-/** What the protected site does with an entry token: it is used (redeem), and its holder is done (release). Origin rules are for browsers and do not apply; an answer is always a status, never an
- * event. */
+/** What the protected site does with an entry token: it is used (redeem), and its holder is done (release). Origin
+ * rules are for browsers and do not apply; an answer is always a status, never an event. */
 #ifndef ANTEROOM_GATEWAY_SITE_H
 #define ANTEROOM_GATEWAY_SITE_H
 

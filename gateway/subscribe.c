@@ -74,9 +74,8 @@ static void first_frame(struct sse *sse, struct place *place, const struct line_
         return;
     }
     bool paused = answer->status.len ? text_is(answer->status, "paused") : session->paused;
-    struct sse_state state = {session->name,   paused,           answer->position,
-                              answer->waiting, answer->position, &session->pace};
-    place->shown = place->first = (uint32_t)answer->position;
+    struct sse_state state = {session->name, paused, answer->position, answer->waiting, place->first, &session->pace};
+    place->shown = (uint32_t)answer->position;
     place->paused_shown = paused;
     sse_waiting_state(sse, &state);
 }
@@ -89,6 +88,8 @@ static bool answer_stream(struct arrival *arrival, struct session *session, cons
     if (answer->outcome == LINE_ENTERED)
         return answer_entered(arrival, session, answer);
     struct place *place = place_add(gateway, session, answer, arrival->conn, arrival->visitor.user);
+    if (place)
+        place->first = arrival_first(arrival, answer);
     if (!place || place_ticket(place, ticket, sizeof ticket) != OK) {
         if (place)
             place_forget(place);

@@ -1,5 +1,5 @@
 #!lua
--- keys: config state waiting places users parked servers lobby outbox entries issued
+-- keys: config state waiting places users parked servers lobby outbox entries active issued
 -- with: lobby take
 -- A new place at the end of the line, or in the lobby before the start and until it is drawn; or the place the user has.
 -- ARGV: place (minted by the caller), user ('' = the place itself), server, conn, mode (stream poll virtual),
@@ -21,7 +21,9 @@ if mapped then
     local raw = old and call('HGET', PLACES, old)
     if raw then
         local stands = call('ZSCORE', WAITING, old) or call('ZSCORE', LOBBY, old)
-        if per_user == 'refuse' and stands and not call('ZSCORE', PARKED, old) then return {'already-waiting'} end
+        local parked = tonumber(call('ZSCORE', PARKED, old) or nil)
+        local polls = parked and unpack_place(raw).kind == 'p' and parked > line_clock(180000)
+        if per_user == 'refuse' and stands and (not parked or polls) then return {'already-waiting'} end
         local back = rejoin ~= 'keep' and not stands
         local taken = not back and take(old, raw, server, conn, mode, '')
         if taken and taken[1] ~= 'gone' then return taken end
@@ -41,7 +43,7 @@ if call('HEXISTS', PLACES, place) == 1 then return redis.error_reply('ERR place 
 call('ZCARD', PARKED) call('HLEN', USERS)
 local served = call('HGET', SERVERS, server)
 
-local kind = mode == 'virtual' and 'v' or mode == 'poll' and 'n' or 'a'
+local kind = mode == 'virtual' and 'v' or mode == 'poll' and 'p' or 'a'
 call('HSET', PLACES, place, pack_place({server = mode == 'stream' and server or '', conn = conn, gen = 1, joined = now,
                                         kind = kind, user = user}))
 if mapped then call('HSET', USERS, user, place) end

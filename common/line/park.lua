@@ -25,6 +25,7 @@ if grace == 0 then
     return {'departed'}
 end
 p.server = ''
+if p.kind == 'p' then p.kind = 'a' end -- nobody heard the answer, so nobody polls
 call('HSET', PLACES, place, pack_place(p))
 call('ZADD', PARKED, line_clock(180000) + grace, place)
 return {'parked'}

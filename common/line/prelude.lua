@@ -29,7 +29,8 @@ local function line_clock(most)
     return (tonumber(s[7]) or now) + passed
 end
 
--- A place's value: server, conn, gen, joined-at (ms), kind (a actual, n actual and never seen, v virtual), user.
+-- A place's value: server, conn, gen, joined-at (ms), kind (a actual, p actual and polling: there until its deadline passes,
+-- v virtual), user.
 local function unpack_place(raw)
     local server, conn, gen, joined, kind, user = string.match(raw, '^([^\t]*)\t([^\t]*)\t(%d+)\t(%d+)\t(%a)\t(.*)$')
     return {server = server or '', conn = conn or '', gen = tonumber(gen) or 0, joined = tonumber(joined) or 0,
@@ -38,6 +39,12 @@ end
 
 local function pack_place(p)
     return string.format('%s\t%s\t%.0f\t%.0f\t%s\t%s', p.server, p.conn, p.gen, p.joined, p.kind, p.user)
+end
+
+-- The token of a place that was let in, and whether it still opens the door: only the next tick tidies up.
+local function stored_entry(place)
+    local token = call('HGET', ENTRIES, place)
+    return token, token and (tonumber(call('ZSCORE', ACTIVE, place) or nil) or 0) > math.floor(now / 1000)
 end
 
 local function unused_user(place, user)

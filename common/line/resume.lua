@@ -1,5 +1,5 @@
 #!lua
--- keys: config state waiting places parked servers lobby outbox entries
+-- keys: config state waiting places parked servers lobby outbox entries active
 -- with: lobby take
 -- The place of a ticket for another connection; or, with EXPECT, taken back by the connection that believes it has it.
 -- ARGV: place, server, conn, mode (stream poll), expected conn or '', known epoch, known tail

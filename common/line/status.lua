@@ -1,5 +1,5 @@
 #!lua
--- keys: config state waiting places parked lobby outbox entries
+-- keys: config state waiting places parked lobby outbox entries active
 -- with: lobby
 -- Where a place stands. ARGV: place, 'poll' = somebody asks who polls: the place is kept alive; known epoch, known tail
 -- Gives {waiting, place, epoch, ticket, gen, position, head, base, rev, tail, server, gen, waiting, status},
@@ -8,7 +8,8 @@ if not epoch then return {'none'} end
 if lost(tonumber(ARGV[3]), tonumber(ARGV[4])) then return {'lost'} end
 if phase == 'deleted' then return {'deleted'} end
 local place = ARGV[1]
-local token = call('HGET', ENTRIES, place)
+local token, valid = stored_entry(place)
+if token and not valid then return {'gone', place, epoch} end
 if token then return {'entered', place, epoch, token} end
 local raw = call('HGET', PLACES, place)
 local ticket = raw and tonumber(call('ZSCORE', WAITING, place) or nil)
@@ -22,6 +23,10 @@ end
 local c = call('HMGET', CONFIG, 'status', 'graceMs')
 if ARGV[2] == 'poll' and p.server == '' and call('ZSCORE', PARKED, place) then
     call('ZADD', PARKED, line_clock(180000) + math.max(tonumber(c[2]) or 300000, SHORT_GRACE), place)
+    if p.kind == 'a' then -- whose stream is gone polls now
+        p.kind = 'p'
+        call('HSET', PLACES, place, pack_place(p))
+    end
 end
 if order then return lobby_reply(place, p.gen, order, p.server, p.gen) end
 return {'waiting', place, epoch, ticket, p.gen, call('ZRANK', WAITING, place) + 1, head, base, rev, tail, p.server,

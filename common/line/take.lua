@@ -3,7 +3,8 @@
 -- changes. Modes: stream, poll, virtual: nobody but a virtual place does without a connection and without a deadline.
 local function take(place, raw, server, conn, mode, expect)
     local p = unpack_place(raw)
-    local token = call('HGET', ENTRIES, place)
+    local token, valid = stored_entry(place)
+    if token and not valid then return {'gone', place, epoch} end
     if token then return {'entered', place, epoch, token} end
     if expect ~= '' and p.conn ~= expect then return {'moved', place, epoch} end -- rule: conn
     local ticket = tonumber(call('ZSCORE', WAITING, place) or nil)
@@ -15,7 +16,7 @@ local function take(place, raw, server, conn, mode, expect)
     local grace = tonumber(call('HGET', CONFIG, 'graceMs')) or 300000
     local before, generation = p.server, p.gen
     -- A connection that asks about its own place, and nothing is new: the audit of open connections writes nothing.
-    if expect == '' or mode ~= 'stream' or p.server ~= server or p.kind == 'n' or parked or served ~= '1' then
+    if expect == '' or mode ~= 'stream' or p.server ~= server or parked or served ~= '1' then
         if (ticket or order) and mode ~= 'stream' and p.kind ~= 'v' then
             call('ZADD', PARKED, line_clock(180000) + math.max(grace, SHORT_GRACE), place)
         else
@@ -23,7 +24,7 @@ local function take(place, raw, server, conn, mode, expect)
         end
         if expect == '' then p.gen, p.conn = p.gen + 1, conn end
         p.server = mode == 'stream' and server or ''
-        if p.kind == 'n' then p.kind = 'a' end
+        if p.kind ~= 'v' then p.kind = mode == 'stream' and 'a' or 'p' end
         call('HSET', PLACES, place, pack_place(p))
         if mode == 'stream' and served ~= '1' then call('HSET', SERVERS, server, 1) end
     end

@@ -18,6 +18,8 @@ static enum err write_claims(const struct ticket *ticket, struct buf *out)
                               ticket->session, ticket->place, ticket->epoch, ticket->number, ticket->gen);
     if (err == OK && ticket->number == 0)
         err = buf_format(out, ",\"lobby\":%" PRIu64, ticket->order);
+    if (err == OK && ticket->first)
+        err = buf_format(out, ",\"first\":%" PRIu32, ticket->first);
     if (err == OK && ticket->user[0]) {
         err = buf_text(out, TEXT(",\"user\":\""));
         if (err == OK)
@@ -70,7 +72,7 @@ static bool get_number(const json_t *claims, const char *name, int64_t min, int6
 static bool read_claims(const json_t *claims, struct ticket *ticket)
 {
     char audience[sizeof AUDIENCE + 1];
-    uint64_t gen;
+    uint64_t gen, first = 0;
     if (!get_text(claims, "aud", audience, sizeof audience) || strcmp(audience, AUDIENCE) != 0)
         return false;
     if (!get_text(claims, "session", ticket->session, sizeof ticket->session) ||
@@ -81,9 +83,12 @@ static bool read_claims(const json_t *claims, struct ticket *ticket)
         return false;
     if (json_object_get(claims, "lobby") && !get_number(claims, "lobby", 0, (int64_t)1 << 53, &ticket->order))
         return false;
+    if (json_object_get(claims, "first") && !get_number(claims, "first", 1, UINT32_MAX, &first))
+        return false;
     if (json_object_get(claims, "user") && !get_text(claims, "user", ticket->user, sizeof ticket->user))
         return false;
     ticket->gen = (uint32_t)gen;
+    ticket->first = (uint32_t)first;
     return session_id_valid(text_of(ticket->session)) && place_id_valid(text_of(ticket->place));
 }
 

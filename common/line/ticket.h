@@ -10,11 +10,12 @@
 
 #define USER_ID_MAX 128
 
-/** USER is "" where the place is the user. NUMBER 0: the place is in the lobby, in ORDER there (0 in a lottery). */
+/** USER is "" where the place is the user. NUMBER 0: the place is in the lobby, in ORDER there (0 in a lottery).
+ * FIRST: the position it began with, for the progress; 0 = not told. */
 struct ticket {
     char session[SESSION_ID_MAX + 1], place[PLACE_ID_LEN + 1], user[USER_ID_MAX + 1];
     uint64_t epoch, number, order;
-    uint32_t gen;
+    uint32_t gen, first;
 };
 
 MUST_CHECK enum err token_sign_ticket(const struct token_key *key, const struct ticket *ticket, char *dst, size_t size);

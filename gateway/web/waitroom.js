@@ -1,4 +1,4 @@
-// The waiting page: one EventSource, the place kept in sessionStorage for a reload.
+// The waiting page: one EventSource at a time, the place kept in sessionStorage for a reload.
 'use strict';
 (() => {
   const session = location.pathname.split('/')[2];
@@ -7,19 +7,27 @@
   const say = (text) => { at('note').textContent = text; };
   const calm = at('note').textContent;
   let source, ticket = sessionStorage.getItem(key) || '';
+  let told = false; // why there is no connection: not to be said over by "Reconnecting"
+  const figures = (shown) => { for (const id of ['position', 'progress', 'line']) at(id).hidden = !shown; };
 
   const keep = (event) => {
     if (!event.lastEventId) return;
     ticket = event.lastEventId.replace(/\.e$/, '');
     if (ticket) sessionStorage.setItem(key, ticket);
+    at('leave').hidden = !ticket;
   };
-  const stop = (caption, text) => {
+  // The end: AGAIN is what the button says that starts anew.
+  const stop = (caption, text, again) => {
     source.close();
     clearInterval(clock);
     sessionStorage.removeItem(key);
+    document.body.classList.add('ended');
+    document.title = caption + ' – Waiting room';
     at('caption').textContent = caption;
+    figures(false);
     at('leave').hidden = true;
-    at('progress').hidden = true;
+    at('again').textContent = again || '';
+    at('again').hidden = !again;
     say(text);
   };
   // Calm: whole minutes, one number where both ends are the same, and no seconds that count down.
@@ -36,7 +44,7 @@
     at('behind').textContent = state.behind.toLocaleString();
     at('eta').textContent = about(state.etaRange);
     at('progress').value = state.progress;
-    at('progress').hidden = at('line').hidden = false;
+    figures(true);
     document.title = '#' + state.position + ' – Waiting room';
   };
   // Before the start: the time that is left stands where the position will be.
@@ -55,12 +63,11 @@
         .then((info) => { ahead = (Date.parse(info.now) || Date.now()) - Date.now(); }, () => {});
     }
     at('caption').textContent = 'The line opens in';
-    at('progress').hidden = at('line').hidden = true;
+    figures(false);
+    at('position').hidden = !state.startsAt;
     if (state.startsAt) {
       until(state.startsAt);
       clock = setInterval(until, 1000, state.startsAt);
-    } else {
-      at('position').textContent = '…';
     }
     say(state.waiting.toLocaleString() + (state.waiting === 1 ? ' person is' : ' people are') + ' here. ' +
       (state.order === 'lottery' ? 'The order is drawn by lot at the start: coming earlier or again changes nothing.'
@@ -87,32 +94,62 @@
   const closed = { 'sold-out': 'Sold out.', closed: 'The line was closed.', cleared: 'The line was emptied by the operator.',
     evicted: 'Your place was taken back by the operator.', expired: 'Your place was not claimed in time.', left: 'You left the line.' };
 
-  source = new EventSource('/api/queue/stream?sessionId=' + encodeURIComponent(session) + (ticket ? '&ticket=' + ticket : ''));
-  source.addEventListener('waiting-state', (event) => {
-    clearInterval(clock);
-    keep(event);
-    show(JSON.parse(event.data));
-    say(calm);
-  });
-  source.addEventListener('lobby', (event) => { keep(event); lobby(JSON.parse(event.data)); });
-  source.addEventListener('notice', (event) => {
-    const text = JSON.parse(event.data).message;
-    at('notice').textContent = text;
-    at('notice').hidden = !text;
-  });
-  source.addEventListener('entry', (event) => {
-    const entry = JSON.parse(event.data);
-    at('position').textContent = '✓';
-    stop('It is your turn', entry.entryUrl ? 'Taking you there…' : 'Your entry token: ' + entry.token);
-    go(entry);
-  });
-  source.addEventListener('closed', (event) => stop('Not waiting', closed[JSON.parse(event.data).reason] || 'The line ended.'));
-  source.addEventListener('superseded', () => stop('Open elsewhere', 'Your place moved to another window.'));
-  source.addEventListener('refused', (event) => stop('Not waiting', JSON.parse(event.data).detail));
-  source.addEventListener('unavailable', (event) => say(JSON.parse(event.data).detail + ' This page tries again by itself.'));
-  source.addEventListener('error', () => { if (source.readyState === EventSource.CONNECTING) say('Reconnecting… your place is kept.'); });
+  const on = {
+    'waiting-state': (state, event) => {
+      clearInterval(clock);
+      keep(event);
+      show(state);
+      say(calm);
+    },
+    lobby: (state, event) => { keep(event); lobby(state); },
+    notice: (notice) => {
+      at('notice').textContent = notice.message;
+      at('notice').hidden = !notice.message;
+    },
+    entry: (entry) => {
+      stop('It is your turn', entry.entryUrl ? 'Taking you there…' : 'This is your entry token:');
+      at('position').textContent = '✓';
+      at('position').hidden = false;
+      at('token').textContent = entry.entryUrl ? '' : entry.token;
+      at('token').hidden = !!entry.entryUrl;
+      go(entry);
+    },
+    closed: (end) => stop('Not waiting', closed[end.reason] || 'The line ended.', end.reason === 'expired' ? 'Join again' : ''),
+    superseded: () => {
+      stop('Open elsewhere', 'Your place moved to another window.', 'Wait in this window');
+      if (ticket) sessionStorage.setItem(key, ticket); // for that button
+    },
+    refused: (problem) => {
+      if (problem.code === 'bad-ticket' && ticket) { // of another time, or of another user of this tab
+        source.close();
+        sessionStorage.removeItem(key);
+        ticket = '';
+        listen();
+        return;
+      }
+      stop('Not waiting', problem.detail, 'Try again');
+    },
+    unavailable: (problem) => {
+      if (!ticket) at('caption').textContent = 'Not in line yet';
+      told = true;
+      say(problem.detail + ' This page tries again by itself.');
+    },
+  };
+  const listen = () => {
+    source = new EventSource('/api/queue/stream?sessionId=' + encodeURIComponent(session) + (ticket ? '&ticket=' + ticket : ''));
+    for (const name of Object.keys(on))
+      source.addEventListener(name, (event) => {
+        told = false;
+        on[name](JSON.parse(event.data), event);
+      });
+    source.addEventListener('error', () => {
+      if (source.readyState === EventSource.CONNECTING && !told) say(ticket ? 'Reconnecting… your place is kept.' : 'Connecting…');
+    });
+  };
+  listen();
+  at('again').addEventListener('click', () => location.reload());
   at('leave').addEventListener('click', () => {
     if (ticket) navigator.sendBeacon('/api/queue/leave?ticket=' + ticket);
-    stop('Not waiting', 'You left the line.');
+    stop('Not waiting', 'You left the line.', 'Join again');
   });
 })();

@@ -25,16 +25,17 @@ def require(truth, kind, *text):
 
 
 class Place:
-    """KEPT: the place may not fall to a deadline before the line clock says so; None: it has no deadline at all."""
+    """KEPT: the place may not fall to a deadline before the line clock says so; None: it has no deadline at all.
+    POLLED: until when, on the line clock as it looks ahead, somebody who polls counts as there; None: nobody polls."""
 
     __slots__ = ('id', 'ticket', 'user', 'kind', 'state', 'why', 'conn', 'gen', 'server', 'kept', 'token', 'settled',
-                 'expired', 'told', 'released')
+                 'expired', 'told', 'released', 'polled')
 
     def __init__(self, id, ticket, user, kind, conn, server, kept):
         self.id, self.ticket, self.user, self.kind = id, ticket, user, kind
         self.state, self.why, self.conn, self.gen, self.server, self.kept = WAITING, None, conn, 1, server, kept
         self.token, self.settled, self.expired, self.told = None, False, False, False
-        self.released = False
+        self.released, self.polled = False, None
 
     def __repr__(self):
         return '%s (ticket %d, user %r, %s%s, conn %s, gen %d, server %r, kept %s)' % (
@@ -66,6 +67,7 @@ class Ledger:
         self.tail = self.head = self.rev = self.base = 0
         self.admitted = 0
         self.clock = self.seen = now
+        self.ticked = False
         self.cleared = 0
         self.closing_tail = 0
         self.phase = 'open'
@@ -97,6 +99,18 @@ class Ledger:
     def clock_at_least(self, now):
         """The line clock at NOW, as the next admit will find it, or earlier."""
         return self.clock + min(max(0, now - self.seen), 5000)
+
+    def clock_ahead(self, now):
+        """The line clock at NOW as all scripts but admit see it."""
+        return self.clock + min(max(0, now - self.seen), 180000) if self.ticked else now
+
+    def present(self, place, now):
+        """Somebody has the place: by a connection, or by polling."""
+        return place.kept is None or place.polled is not None and place.polled > self.clock_ahead(now)
+
+    def over(self, place_id, now):
+        """Its token has expired, whether a tick has tidied up or not."""
+        return self.places[place_id].expired or self.seats.get(place_id, now) <= now // 1000
 
     def by_conn(self, conn):
         for ticket in self.line:
@@ -136,17 +150,18 @@ class Ledger:
         mine = [self.by_ticket[t] for t in self.line if self.by_ticket[t].user == user] if mapped else []
         if outcome == 'waiting' and reply[1] == minted:
             require(not mine, 'duplicated', 'user', user, 'got', minted, 'beside', mine)
+            require(mode != 'virtual' or self.config.get('virtual') == 'true', 'outcome', 'a virtual place')
             require(reply[3] == self.tail + 1, 'out of order', 'ticket', reply[3], 'after', self.tail)
             require(reply[5] == len(self.line) + 1, 'wrong position', 'join says', reply[5], 'for', len(self.line) + 1)
             require(reply[2] == self.epoch and reply[12] == len(self.line) + 1 and reply[9] == reply[3], 'wrong reply', reply)
             require(self.config.get('status', 'open') != 'closed', 'outcome', 'joined a closed session')
             most = self.number('maxWaiting', 0)
             require(most == 0 or len(self.line) < most, 'too many', 'wait:', len(self.line) + 1, 'of', most)
-            require(mode != 'virtual' or self.config.get('virtual') == 'true', 'outcome', 'a virtual place')
             require(not (mapped and rejoin == 'refuse' and user in self.issued), 'duplicated', user, 'entered already')
             kept = self.clock_at_least(now) + SHORT_GRACE if mode == 'poll' else None
-            place = Place(minted, reply[3], user, {'virtual': 'v', 'poll': 'n'}.get(mode, 'a'), conn,
+            place = Place(minted, reply[3], user, 'v' if mode == 'virtual' else 'a', conn,
                           server if mode == 'stream' else '', kept)
+            place.polled = self.clock_ahead(now) + SHORT_GRACE if mode == 'poll' else None
             self.places[minted] = self.by_ticket[place.ticket] = place
             self.line.append(place.ticket)
             self.tail = place.ticket
@@ -154,6 +169,8 @@ class Ledger:
         elif outcome in ('waiting', 'admitted', 'entered'):
             require(mapped and self.places[reply[1]].user == user, 'wrong person', user, 'got', reply[1])
             require(outcome == 'waiting' or rejoin == 'keep', 'duplicated', user, 'is', outcome, 'again by joining')
+            require(per_user != 'refuse' or outcome != 'waiting' or not self.present(mine[0], now), 'duplicated', user, 'took',
+                    mine, 'whom somebody has')
             self.taken(reply, server, conn, mode, '', now)
             self.count['taken over by user'] += 1
         else:
@@ -165,7 +182,7 @@ class Ledger:
             'closed': self.config.get('status') == 'closed',
             'sold-out': self.phase == 'sold-out',
             'line-full': 0 < self.number('maxWaiting', 0) <= len(self.line),
-            'already-waiting': self.config.get('perUser') == 'refuse' and bool(mine),
+            'already-waiting': self.config.get('perUser') == 'refuse' and bool(mine) and self.present(mine[0], now),
             'already-entered': self.config.get('rejoin') == 'refuse' and user in self.issued,
             'not-virtual': mode == 'virtual' and self.config.get('virtual') != 'true',
         }
@@ -183,10 +200,11 @@ class Ledger:
         if outcome == 'entered':
             require(place.state == ADMITTED and place.token == reply[3], 'token', 'for', place, 'is not', reply[3])
             require(not place.released, 'duplicated', place, 'is entered again after its release')
+            require(not self.over(place.id, now), 'token', place, 'is handed a token that has expired')
         elif outcome == 'moved':
             require(expect not in ('', place.conn), 'outcome', 'moved, but the connection is the same:', place)
         elif outcome == 'gone':
-            require(place.state == DEPARTED or place.expired, 'lost', place, 'is said to be gone')
+            require(place.state == DEPARTED or self.over(place.id, now), 'lost', place, 'is said to be gone')
         else:
             require(outcome in ('waiting', 'admitted'), 'outcome', outcome)
             require(place.state == outcome and reply[3] == place.ticket, 'wrong reply', reply, 'for', place)
@@ -197,10 +215,13 @@ class Ledger:
                 place.gen, place.conn = place.gen + 1, conn
             require(reply[4] == place.gen, 'wrong reply', 'generation', reply[4], place)
             place.server = server if mode == 'stream' else ''
-            place.kind = 'a' if place.kind == 'n' else place.kind
-            place.kept = None
+            place.kept = place.polled = None
             if mode != 'stream' and place.kind != 'v' and outcome == 'waiting':
-                place.kept = self.clock_at_least(now) + max(self.grace(), SHORT_GRACE)
+                self.polls(place, now)
+
+    def polls(self, place, now):
+        grace = max(self.grace(), SHORT_GRACE)
+        place.kept, place.polled = self.clock_at_least(now) + grace, self.clock_ahead(now) + grace
 
     def told_position(self, outcome, reply, place):
         if outcome == 'waiting':
@@ -214,13 +235,14 @@ class Ledger:
         place = self.places[args[0]]
         if outcome == 'entered':
             require(place.state == ADMITTED and place.token == reply[3], 'token', reply[3], 'for', place)
+            require(not self.over(place.id, now), 'token', place, 'is told a token that has expired')
         elif outcome == 'gone':
-            require(place.state == DEPARTED or place.expired, 'lost', place, 'is said to be gone')
+            require(place.state == DEPARTED or self.over(place.id, now), 'lost', place, 'is said to be gone')
         else:
             require(outcome == place.state and reply[3] == place.ticket, 'wrong reply', reply, 'for', place)
             self.told_position(outcome, reply, place)
             if outcome == 'waiting' and args[1] == 'poll' and place.server == '' and place.kept is not None:
-                place.kept = self.clock_at_least(now) + max(self.grace(), SHORT_GRACE)
+                self.polls(place, now)
 
     def saw_park(self, args, reply, now):
         outcome, place = reply[0], self.by_conn(args[1])
@@ -238,7 +260,7 @@ class Ledger:
         require(outcome == 'parked', 'outcome', reply)
         if args[3] == 'short' and not place.told:
             grace = min(grace, SHORT_GRACE)
-        place.server, place.kept = '', self.clock_at_least(now) + grace
+        place.server, place.kept, place.polled = '', self.clock_at_least(now) + grace, None
 
     def saw_leave(self, args, reply, now):
         outcome, gen = reply[0], int(args[1])
@@ -249,7 +271,7 @@ class Ledger:
         place = self.places[args[0]]
         if outcome == 'departed':
             require(gen in (0, place.gen), 'wrong person', 'a ticket of generation', gen, 'made', place, 'leave')
-            require(reply[1:] == [place.server, place.ticket], 'wrong reply', reply, place)
+            require(reply[1:] == [place.server, place.ticket, self.epoch], 'wrong reply', reply, place)
             self.depart(place, 'leave')
         elif outcome == 'stale':
             require(gen not in (0, place.gen), 'outcome', 'stale for', place)
@@ -334,7 +356,7 @@ class Ledger:
         """The line clock moves by the time since the last tick, by STEP at most, and never back."""
         moved = clock - self.clock
         require(0 <= moved <= min(step, max(0, now - self.seen)), 'clock', 'moved by', moved, 'in', now - self.seen, 'ms')
-        self.clock, self.seen = clock, now
+        self.clock, self.seen, self.ticked = clock, now, True
 
     def check_admitted(self, reply, admissions, line, now):
         """Who is not in LINE any more and was not admitted either: [place]."""

@@ -203,6 +203,25 @@ def a_release_of_a_session_that_never_was_leaves_a_mark_alone(line):
 
 
 @scene(batch=10, tokenTtlSeconds=60)
+def an_expired_token_is_handed_to_nobody(line):
+    """Before a tick has tidied up."""
+    line.join('a', 'user')
+    line.settle_all(line.admit())
+    line.now += 59999
+    same(line.resume('a')[0], 'entered')
+    same(line.call('status', 'a', '', 0, 0)[0], 'entered')
+    same(line.join('b', 'user')[:2], ['entered', 'a'])
+    line.now += 1
+    same(line.resume('a')[0], 'gone')
+    same(line.call('status', 'a', '', 0, 0)[0], 'gone')
+    same(line.join('b', 'user')[:4:3], ['waiting', 2])
+    line.admit('a')
+    line.admit()
+    same(line.key('HGET', 'users', 'user'), 'b')
+    same(line.key('HEXISTS', 'places', 'a'), 0)
+
+
+@scene(batch=10, tokenTtlSeconds=60)
 def an_expired_entry_is_forgotten(line):
     line.join('a', 'user')
     tick = line.admit()

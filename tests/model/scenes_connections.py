@@ -23,7 +23,7 @@ def a_leave_with_an_older_ticket_changes_nothing(line):
     line.join('a')
     same(line.resume('a')[4], 2)
     same(line.leave('a', 1), ['stale'])
-    same(line.leave('a', 2), ['departed', 'g1.b', 1])
+    same(line.leave('a', 2), ['departed', 'g1.b', 1, int(line.state('epoch'))])
     same(line.leave('a', 2), ['gone'])
 
 
@@ -84,6 +84,57 @@ def a_second_place_is_refused_while_the_first_is_connected(line):
     same(line.join('b', 'user'), ['already-waiting'])
     line.park('a', 'a:1')
     same(line.join('b', 'user')[:2], ['waiting', 'a'])
+
+
+@scene(perUser='refuse', graceMs=40000, status='paused')
+def who_polls_is_there_until_the_deadline_passes(line):
+    line.join('a', 'user', mode='poll')
+    same(line.join('b', 'user'), ['already-waiting'])
+    line.now += 20000
+    line.call('status', 'a', 'poll', 0, 0)
+    line.now += 39999
+    same(line.join('b', 'user', mode='poll'), ['already-waiting'])
+    line.now += 1  # at the deadline, and no tick has tidied up
+    same(line.join('b', 'user', mode='poll')[:2], ['waiting', 'a'])
+    same(line.join('c', 'user'), ['already-waiting'])
+    same(line.resume('a')[4], 3)  # a ticket is not asked who is there
+    line.park('a', 'x')
+    same(line.join('c', 'user')[:2], ['waiting', 'a'])
+
+
+@scene(perUser='refuse', graceMs=40000, status='paused')
+def whose_stream_is_gone_and_who_polls_instead_is_there_too(line):
+    line.join('a', 'user')
+    line.park('a', 'a:1')
+    line.call('status', 'a', '', 0, 0)
+    line.call('status', 'a', 'poll', 0, 0)
+    same(line.join('b', 'user'), ['already-waiting'])
+    line.now += 40000
+    same(line.join('b', 'user')[:2], ['waiting', 'a'])
+
+
+@scene(perUser='refuse', graceMs=40000, status='paused')
+def a_poller_who_never_heard_the_answer_is_not_there(line):
+    line.join('a', 'user', mode='poll')
+    line.park('a', 'a:1', 'user', 'short')
+    same(line.join('b', 'user')[:2], ['waiting', 'a'])
+
+
+@scene(graceMs=8000, status='paused')
+def at_its_deadline_a_place_is_kept_or_gone_by_who_comes_first(line):
+    line.join('a')
+    line.join('b')
+    line.admit()
+    for place in ('a', 'b'):
+        line.park(place, place + ':1')
+    for _ in range(2):
+        line.now += 4000
+        if _ == 1:
+            same(line.resume('a')[:4:3], ['waiting', 1])
+        line.admit()
+    same(line.resume('a')[5], 1)
+    same(line.resume('b')[0], 'gone')
+    same(line.call('status', 'a', '', 0, 0)[12], 1)
 
 
 @scene(batch=1)

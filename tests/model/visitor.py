@@ -24,7 +24,7 @@ class Visitor:
             self.check_token(connection.place, token)
         elif why in ('closed', 'sold-out', 'cleared', 'expired'):
             place = self.world.ledger.places[connection.place]
-            require(place.state == DEPARTED or place.expired, 'untold', 'told', why, 'but', place)
+            require(place.state == DEPARTED or self.world.ledger.over(place.id, self.world.now), 'untold', 'told', why, 'but', place)
         if self.connection is not connection:
             return
         self.lost(connection)

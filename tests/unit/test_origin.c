@@ -26,6 +26,16 @@ static void each_combination_of_headers_has_its_verdict(void **state)
         {"POST", "https://other.example", NULL, NULL, "https://other.example", ORIGIN_SAME},
         {"POST", "https://evil.example", NULL, NULL, "https://other.example", ORIGIN_REFUSED},
         {"POST", "", NULL, NULL, "", ORIGIN_REFUSED},
+        {"POST", "http://queue.example", "cross-site", "cors", "", ORIGIN_REFUSED}, /* the scheme differs */
+        {"POST", "https://queue.example", "same-site", "cors", "https://other.example", ORIGIN_REFUSED},
+        {"POST", "https://other.example", "cross-site", "cors", "https://other.example", ORIGIN_SAME},
+        {"POST", "null", NULL, NULL, "null", ORIGIN_REFUSED},
+        {"POST", "https://evil.example", "cross-site", "navigate", "", ORIGIN_REFUSED}, /* a form */
+        {"POST", "null", "cross-site", "navigate", "", ORIGIN_REFUSED},
+        {"POST", NULL, "cross-site", "navigate", "", ORIGIN_REFUSED},
+        {"POST", "https://queue.example", "same-origin", "navigate", "", ORIGIN_SAME},
+        {"POST", "https://evil.queue.example", "same-site", "cors", "", ORIGIN_REFUSED},
+        {"HEAD", NULL, "cross-site", "no-cors", "", ORIGIN_REFUSED},
     };
     for (size_t i = 0; i < ROWS(rows); i++) {
         struct origin_facts facts = {text_of(rows[i].method),
@@ -39,8 +49,25 @@ static void each_combination_of_headers_has_its_verdict(void **state)
     }
 }
 
+static void neither_null_nor_nothing_is_ever_in_the_list(void **state)
+{
+    (void)state;
+    static const char *lists[] = {"", "null", ",", "null,https://shop.example,"};
+    for (size_t i = 0; i < ROWS(lists); i++) {
+        struct origin_facts facts = {
+            .method = TEXT("POST"), .host = TEXT("queue.example"), .allowed = text_of(lists[i])};
+        facts.origin = TEXT("null");
+        assert_int_equal(origin_judge(&facts), ORIGIN_REFUSED);
+        facts.origin = TEXT("");
+        assert_int_equal(origin_judge(&facts), ORIGIN_REFUSED);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_combination_of_headers_has_its_verdict)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_combination_of_headers_has_its_verdict),
+        cmocka_unit_test(neither_null_nor_nothing_is_ever_in_the_list),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

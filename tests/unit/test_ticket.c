@@ -17,7 +17,7 @@ static struct token_key *make_key(const char *secret)
 }
 
 static const struct ticket sample = {
-    "2024-final", "abcdefghijklmnopqrstuv", "us\"er \xed\x95\x9c", 1795235197133, 990, 0, 3};
+    "2024-final", "abcdefghijklmnopqrstuv", "us\"er \xed\x95\x9c", 1795235197133, 990, 0, 3, 870};
 
 static void a_ticket_comes_back_as_it_was(void **state)
 {
@@ -31,6 +31,7 @@ static void a_ticket_comes_back_as_it_was(void **state)
     assert_string_equal(back.place, sample.place);
     assert_string_equal(back.user, sample.user);
     assert_true(back.epoch == sample.epoch && back.number == sample.number && back.gen == sample.gen);
+    assert_int_equal(back.first, sample.first);
     assert_int_equal(token_sign_ticket(key, &sample, token, 100), ERR_TOO_BIG);
     token_key_destroy(key);
 }
@@ -47,6 +48,20 @@ static void a_ticket_of_the_lobby_has_its_order_there(void **state)
         assert_int_equal(token_verify_ticket(key, text_of(token), &back), OK);
         assert_true(back.number == 0 && back.order == lobby.order);
     }
+    token_key_destroy(key);
+}
+
+static void a_ticket_that_does_not_say_where_it_began_is_a_ticket(void **state)
+{
+    (void)state;
+    struct token_key *key = make_key("0123456789012345678901234567890123456789");
+    struct ticket without = sample, back;
+    char token[TOKEN_MAX];
+    without.first = 0;
+    assert_int_equal(token_sign_ticket(key, &without, token, sizeof token), OK);
+    back.first = 1;
+    assert_int_equal(token_verify_ticket(key, text_of(token), &back), OK);
+    assert_int_equal(back.first, 0);
     token_key_destroy(key);
 }
 
@@ -82,6 +97,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_ticket_comes_back_as_it_was),
         cmocka_unit_test(a_ticket_of_the_lobby_has_its_order_there),
+        cmocka_unit_test(a_ticket_that_does_not_say_where_it_began_is_a_ticket),
         cmocka_unit_test(any_change_of_any_character_is_denied),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
