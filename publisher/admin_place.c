@@ -54,6 +54,7 @@ static json_t *place_json(const struct place_op *op, const struct line_place *pl
     json_t *server =
         place->server_before.len ? json_stringn(place->server_before.at, place->server_before.len) : json_null();
     const char *status = place->outcome == LINE_WAITING    ? "WAITING"
+                         : place->outcome == LINE_LOBBY    ? "LOBBY"
                          : place->outcome == LINE_ADMITTED ? "ADMITTED"
                                                            : "ENTERED";
     json_t *object = json_pack("{s:s, s:s, s:s}", "sessionId", op->op.session, "placeId", op->place, "status", status);
@@ -62,7 +63,8 @@ static json_t *place_json(const struct place_op *op, const struct line_place *pl
         json_object_set_new(object, "expiresAt", expiry_json(place->token));
         return object;
     }
-    json_object_set_new(object, "ticket", json_integer((json_int_t)place->ticket));
+    if (place->outcome != LINE_LOBBY)
+        json_object_set_new(object, "ticket", json_integer((json_int_t)place->ticket));
     json_object_set_new(object, "server", server);
     if (place->outcome == LINE_WAITING) {
         json_object_set_new(object, "position", json_integer((json_int_t)place->position));
@@ -129,7 +131,7 @@ static void left(void *data, enum err err, const struct redis_reply *reply)
 
 static void evict(struct place_op *op, const struct line_place *place)
 {
-    if (place->outcome != LINE_WAITING) {
+    if (place->outcome != LINE_WAITING && place->outcome != LINE_LOBBY) {
         admin_problem(admin_op_take(&op->op), 409, "already-entered", "Admitted already",
                       "Only a waiting place can be evicted.");
         place_end(op);
@@ -150,6 +152,7 @@ static void found(void *data, enum err err, const struct redis_reply *reply)
     line_place_decode(err, reply, &place);
     switch ((int)place.outcome) {
     case LINE_WAITING:
+    case LINE_LOBBY:
     case LINE_ADMITTED:
     case LINE_ENTERED:
         if (op->evict) {

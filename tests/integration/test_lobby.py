@@ -213,6 +213,18 @@ def test_the_lobby_of_a_closed_session_is_told(admin, client, gateway, visit):
         assert info(gateway, session)["status"] == reason
 
 
+def test_a_place_in_the_lobby_is_shown_and_evicted(admin, client, gateway, visit):
+    admin.create("s", lobby="lottery", startsAt=redis_ms(client) + 3600000)
+    stream = visit(gateway)
+    stream.wait_event("lobby")
+    path = f"/admin/sessions/s/places/{stream.ticket['place']}"
+    shown = admin("GET", path).json()
+    assert shown["status"] == "LOBBY" and shown["server"].startswith("gw-1.") and "ticket" not in shown
+    assert admin("DELETE", path).status_code == 204
+    assert stream.wait_event("closed")["data"]["reason"] == "evicted"
+    assert admin("GET", path).status_code == 404 and not client.exists("session:{s}:lobby")
+
+
 def test_polling_in_the_lobby(admin, client, gateway):
     admin.create("s", status="paused", startsAt=redis_ms(client) + 2000)
     url = gateway.url("public") + "/api/queue"
