@@ -74,20 +74,26 @@
         : 'The order is that of arrival.'));
     document.title = 'Waiting room';
   };
+  // Where on the site the visitor wanted to go (?to=): a path of that site and nothing else, which the site itself judges again.
+  const wanted = new URLSearchParams(location.search).get('to') || '';
+  const to = /^\/(?![\/\\])/.test(wanted) ? wanted : '';
   const go = (entry) => {
     if (!entry.entryUrl) return;
     if (entry.entryMethod !== 'post') {
-      location.replace(entry.entryUrl + '#anteroom_token=' + entry.token);
+      location.replace(entry.entryUrl + '#anteroom_token=' + entry.token + (to && '&to=' + encodeURIComponent(to)));
       return;
     }
     const form = document.createElement('form');
-    const field = document.createElement('input');
     form.method = 'post';
     form.action = entry.entryUrl;
-    field.type = 'hidden';
-    field.name = 'anteroom_token';
-    field.value = entry.token;
-    form.append(field);
+    for (const [name, value] of [['anteroom_token', entry.token], ['to', to]]) {
+      if (!value) continue;
+      const field = document.createElement('input');
+      field.type = 'hidden';
+      field.name = name;
+      field.value = value;
+      form.append(field);
+    }
     document.body.append(form);
     form.submit();
   };

@@ -2,6 +2,7 @@
 
 import http.server
 import threading
+import urllib.parse
 
 import jwt
 import pytest
@@ -114,6 +115,17 @@ def test_the_token_reaches_the_site_and_nobody_else(admin, gateway, browser, sit
     assert jwt.decode(token, support.ENTRY_KEY, algorithms=["HS256"], audience="s")["ticket"] == 1
     assert (command, path) == (("GET", "/in") if method == "fragment" else ("POST", "/in"))
     assert "Referer" not in headers and token not in str(headers)
+
+
+@pytest.mark.parametrize("to,passed", [("/seats?row=3&x=1", "/seats?row=3&x=1"), ("//evil.example/", None), ("https://evil.example/", None),
+                                       ("/\\evil.example", None), ("", None)])
+def test_where_the_visitor_wanted_to_go_is_passed_on(admin, gateway, browser, site, to, passed):
+    url = f"http://127.0.0.1:{site.server_port}/in"
+    admin.create("s", batch=1, intervalMs=100, entryUrl=url)
+    tab = browser.tab(gateway.url("public") + "/room/s?to=" + urllib.parse.quote(to, safe=""))
+    tab.wait(f"location.href.startsWith('{url}') && document.readyState === 'complete'")
+    fields = urllib.parse.parse_qs(tab.run("location.hash").removeprefix("#"))
+    assert "anteroom_token" in fields and fields.get("to") == ([passed] if passed else None)
 
 
 def test_a_reload_keeps_the_place(admin, gateway, browser, scripts, client, tmp_path):
