@@ -21,6 +21,11 @@ struct restoration {
 };
 
 void restoration_finish(struct restoration *restoration);
+/** A call that will come back to the session is under way. */
+static inline bool restoration_busy(const struct restoration *restoration)
+{
+    return restoration->keeping || restoration->opening || restoration->putting;
+}
 /** Redis knows less than we do: the session is opened again, unless somebody did already. */
 void restoration_open(struct session *session, const char *why);
 /** A picture was taken: what it has is kept, and connections of an older epoch are put back. */

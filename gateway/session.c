@@ -58,7 +58,7 @@ static void forget_a_deleted_one(struct gateway *gateway)
     {
         struct session *session = CONTAINER_OF(node, struct session, node);
         if (session->known || session->roster.len > 0 || session->lobby.roster.len > 0 || session->syncing ||
-            session->peeking)
+            session->peeking || restoration_busy(&session->restoration))
             continue;
         map_remove(&gateway->sessions, node);
         metrics_drop(gateway->metrics, session->id);
