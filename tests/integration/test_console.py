@@ -239,7 +239,9 @@ def test_redis_away_is_told_and_what_was_known_stays(publisher, admin, redis_ser
     assert not console.ended and not console.named("gone")
     redis_server.start()
     console.wait(lambda: console.named("redis")[-1]["data"] == {"up": True}, what="Redis up")
-    console.wait_gone("a")  # it came back empty
+    # It came back empty: the publisher opens the session again.
+    console.wait(lambda: console.named("session")[-1]["data"]["live"]["phase"] == "restoring", what="the session, opened again")
+    assert not console.named("gone")
 
 
 def test_a_publisher_that_stops_ends_its_streams(publisher, look):

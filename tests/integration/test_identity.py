@@ -56,6 +56,7 @@ def identity_of(start_gateway, **options):
     gateway = start_gateway(wait=False, **options)
     line = gateway.wait_log("server-id")
     assert time.monotonic() - begin < 3  # instrumented; the asking itself ends after 1 s
+    gateway.wait_log("started")  # before that a signal to stop ends it as it ends any program
     return line["server"], line["source"]
 
 
