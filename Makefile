@@ -110,7 +110,7 @@ unit-programs: $(TEST_PROGRAMS)
 
 # ---- commands ----
 
-.PHONY: help demo test bench check check-format check-headers check-layers check-cppcheck check-tidy check-shell check-docs clean docs-configuration
+.PHONY: help demo test bench soak check check-format check-headers check-layers check-cppcheck check-tidy check-shell check-docs clean docs-configuration
 help: ## what there is
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | sort | expand -t 22
 	@echo "V=asan|tsan|debug|coverage builds into build/V"
@@ -118,6 +118,10 @@ demo: ## the whole system on this machine
 	deploy/demo
 test: ## all tests
 	tests/run
+MINUTES ?= 30
+soak: all ## two thousand visitors a minute while everything breaks: memory and latency over time
+	@tests/soak/run $(MINUTES)
+
 bench: all $(BENCH_PROGRAMS) ## the figures of docs/benchmarks.md
 	tests/bench/run
 clean: ## removes what was built (not build/llhttp)

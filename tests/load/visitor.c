@@ -93,11 +93,13 @@ static void take_id(struct visitor *visitor, struct text id)
     json_t *claims = claims_of(id);
     uint64_t number = (uint64_t)json_integer_value(json_object_get(claims, "ticket"));
     json_decref(claims);
-    if (number == 0)
+    if (!claims)
         return;
     free(visitor->ticket);
     visitor->ticket = malloc(id.len + 1);
     CHECK(visitor->ticket && text_copy(visitor->ticket, id.len + 1, id) == OK);
+    if (number == 0) /* in the lobby */
+        return;
     if (visitor->first_ticket && number != visitor->first_ticket)
         visitor->crowd->summary.places_lost++;
     visitor->first_ticket = visitor->ticket_number = number;
