@@ -138,6 +138,11 @@ def test_who_leaves_at_one_gateway_is_told_so_at_the_other(admin, two, visit):
 
 # ---- tickets from elsewhere ----
 
+def lines(client):
+    """Everything of every line, whatever its prefix; a gateway's stream is emptied as it reads."""
+    return {key: value for key, value in support.dump(client).items() if ":server:" not in key}
+
+
 def test_a_ticket_of_another_deployment(admin, gateway, start_gateway, start_publisher, folder, visit, client):
     admin.create("s", status="paused")
     stranger = waiting(visit, gateway).last_id
@@ -147,13 +152,13 @@ def test_a_ticket_of_another_deployment(admin, gateway, start_gateway, start_pub
     api.close()
     same_key, other_key = start_gateway("gw-2", key_prefix="b:"), start_gateway("gw-3", ticket_key_file=folder.write("k", OTHER_KEY))
     resident = waiting(visit, same_key)
-    before = support.dump(client)
+    before = lines(client)
     # Another key: refused. The same key, other keys in Redis: it is a ticket, but of no place.
     assert visit(other_key, ticket=stranger).wait_event("refused")["data"]["code"] == "bad-ticket"
     assert status(other_key, stranger).status_code == 400 and post(other_key, "leave", ticket=stranger).status_code == 400
     assert status(same_key, stranger).json()["status"] == "NOT_WAITING"
     assert post(same_key, "leave", ticket=stranger).status_code == 204
-    assert support.dump(client) == before
+    assert lines(client) == before
     joined = waiting(visit, same_key, ticket=stranger)
     assert joined.position == 2 and joined.ticket["place"] != claims(stranger)["place"] and resident.position == 1
 
