@@ -96,10 +96,12 @@ $(B)/anteroom-crowd: $(call obj,$(wildcard tests/load/*.c)) $(O)/libcommon.a
 
 # One cmocka program a file: tests/unit/test_NOUN.c; its support code is tests/support/*.c.
 TESTS := $(wildcard tests/unit/test_*.c)
+# tests/support/nomem.c lets our allocations fail one by one.
+UNIT_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup
 TEST_PROGRAMS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(TESTS))
 $(B)/unit/%: $(O)/tests/unit/%.o $(call obj,$(wildcard tests/support/*.c) $(GATEWAY) $(PUBLISHER)) $(GATEWAY_WEB) $(PUBLISHER_WEB) $(O)/libcommon.a
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(DEP_LIBS) -lcmocka
+	$(CC) $(LDFLAGS_ALL) $(LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(DEP_LIBS) -lcmocka
 
 # One program a file: tests/fuzz/fuzz_NAME.c. V=fuzz drives it with libFuzzer, everything else with tests/fuzz/main.c.
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))

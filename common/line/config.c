@@ -185,8 +185,10 @@ int64_t config_version(const struct redis_reply *hash)
 static json_t *text_json(struct text value)
 {
     struct buf quoted;
+    json_t *string = json_stringn(value.at, value.len);
+    if (string)
+        return string;
     buf_init(&quoted, 8 * CONFIG_VALUE_MAX);
-    json_t *string = NULL;
     if (value.len > CONFIG_VALUE_MAX)
         value.len = CONFIG_VALUE_MAX;
     if (buf_text(&quoted, TEXT("\"")) == OK && buf_json(&quoted, value) == OK && buf_text(&quoted, TEXT("\"")) == OK)
@@ -195,15 +197,14 @@ static json_t *text_json(struct text value)
     return string;
 }
 
-/* null for what is no JSON; NULL without memory. */
+/* null for what is no JSON. jansson does not tell that from having no memory, so what fails is tried twice: a setting
+ * must not look unset because of a moment. */
 static json_t *object_json(struct text value)
 {
-    json_error_t wrong;
-    json_t *object = json_loadb(value.at, value.len, 0, &wrong);
-    if (object)
-        return object;
-    enum json_error_code code = json_error_code(&wrong);
-    return code == json_error_out_of_memory || code == json_error_unknown ? NULL : json_null();
+    json_t *object = json_loadb(value.at, value.len, 0, NULL);
+    if (!object)
+        object = json_loadb(value.at, value.len, 0, NULL);
+    return object ? object : json_null();
 }
 
 static json_t *value_json(const struct field *field, struct text value)
@@ -244,11 +245,23 @@ json_t *config_json(const struct redis_reply *hash)
     return object;
 }
 
+/* json_copy leaves out what it has no memory for. NULL without memory. */
+static json_t *object_copy(const json_t *object)
+{
+    json_t *copy = json_copy((json_t *)(uintptr_t)object);
+    if (json_object_size(copy) == json_object_size(object))
+        return copy;
+    json_decref(copy);
+    return NULL;
+}
+
 /* PATCH's members into a copy of BEFORE, which null takes a member away from. A new reference; NULL without memory. */
 static json_t *object_merge(const json_t *before, json_t *patch)
 {
-    json_t *merged = json_copy((json_t *)(uintptr_t)before), *value;
+    json_t *merged = object_copy(before), *value;
     const char *name;
+    if (!merged)
+        return NULL;
     json_object_foreach(patch, name, value)
     {
         if (json_is_null(value)) {
@@ -263,8 +276,10 @@ static json_t *object_merge(const json_t *before, json_t *patch)
 
 json_t *config_merge(const json_t *current, const json_t *patch)
 {
-    json_t *merged = json_copy((json_t *)(uintptr_t)patch), *value;
+    json_t *merged = object_copy(patch), *value;
     const char *name;
+    if (!merged)
+        return NULL;
     json_object_foreach((json_t *)(uintptr_t)patch, name, value)
     {
         json_t *before = json_object_get(current, name);

@@ -64,7 +64,7 @@ static void of_claims(struct text claims)
     memcpy(token, header, len);
     base64url_encode(token + len, claims.at ? claims.at : "", claims.len);
     len += BASE64URL_LEN(claims.len);
-    token_key_mac(the_key(), (struct text){token, len}, mac);
+    CHECK(token_key_mac(the_key(), (struct text){token, len}, mac));
     token[len++] = '.';
     base64url_encode(token + len, mac, KEY_MAC_LEN);
     token[len + BASE64URL_LEN(KEY_MAC_LEN)] = '\0';

@@ -77,7 +77,7 @@ static void of_texts(struct text header, struct text claims)
     token[len++] = '.';
     base64url_encode(token + len, claims.at ? claims.at : "", claims.len);
     len += BASE64URL_LEN(claims.len);
-    token_key_mac(the_ring()->keys[0], (struct text){token, len}, mac);
+    CHECK(token_key_mac(the_ring()->keys[0], (struct text){token, len}, mac));
     token[len++] = '.';
     base64url_encode(token + len, mac, KEY_MAC_LEN);
     holds((struct text){token, len + BASE64URL_LEN(KEY_MAC_LEN)});
