@@ -24,8 +24,11 @@ static struct redis_reply *reply_of(struct text *words, size_t count)
     return reply;
 }
 
+/* What cannot be meant is told as unknown. */
 static bool same_pace(double a, double b)
 {
+    if (!(a > -1e12 && a < 1e12))
+        return b == 0;
     double scale = a < 0 ? -a : a;
     return a - b <= 0.001 + scale * 1e-9 && b - a <= 0.001 + scale * 1e-9;
 }

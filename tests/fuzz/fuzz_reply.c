@@ -87,13 +87,25 @@ static void read_all(const struct redis_reply *reply)
     json_decref(json);
 }
 
+/* hiredis makes room for as many elements as an array says it has; our parser refuses that before (test_redis). */
+static bool claims_much(struct text in)
+{
+    for (size_t i = 0, digits = 0, array = 0; i < in.len; i++) {
+        bool digit = in.at[i] >= '0' && in.at[i] <= '9';
+        array = in.at[i] == '*' || (digit && array);
+        digits = digit && array ? digits + 1 : 0;
+        if (digits > 5)
+            return true;
+    }
+    return false;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct text in = {(const char *)data, size};
     bool bad, cut_bad;
-    const char *stop = size ? memchr(in.at, '*', size) : NULL;
-    if (stop && size > 12 && memchr(stop, '9', size - (size_t)(stop - in.at)) && strspn(stop + 1, "0123456789") > 6)
-        return 0; /* hiredis makes room for what an array claims; our parser refuses that (test_redis) */
+    if (claims_much(in))
+        return 0;
     redisReply *whole = parse(in, 0, &bad), *cut = parse(in, 1, &cut_bad);
     CHECK(bad == cut_bad && (whole != NULL) == (cut != NULL));
     const struct redis_reply *reply = (const struct redis_reply *)(const void *)whole;
