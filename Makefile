@@ -126,7 +126,7 @@ fuzz-programs: $(addprefix $(B)/fuzz/,$(FUZZ_TARGETS))
 
 # ---- commands ----
 
-.PHONY: help demo test bench fuzz check check-format check-headers check-layers check-cppcheck check-tidy check-shell check-docs clean docs-configuration
+.PHONY: help demo test bench fuzz valgrind check check-format check-headers check-layers check-cppcheck check-tidy check-shell check-docs clean docs-configuration
 help: ## what there is
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | sort | expand -t 22
 	@echo "V=asan|tsan|debug|coverage|fuzz builds into build/V"
@@ -138,8 +138,10 @@ bench: all $(BENCH_PROGRAMS) ## the figures of docs/benchmarks.md
 	tests/bench/run
 fuzz: ## each fuzz target for SECONDS (60) under libFuzzer
 	tests/fuzz/run $(or $(SECONDS),60)
+valgrind: ## the daemons of some integration tests under valgrind
+	tests/valgrind
 clean: ## removes what was built (not build/llhttp)
-	rm -rf build/obj build/asan build/tsan build/debug build/fuzz build/coverage build/anteroom-*
+	rm -rf build/obj build/asan build/tsan build/debug build/fuzz build/valgrind build/coverage build/anteroom-*
 
 SOURCES := $(shell find common gateway publisher tests -name '*.c' -o -name '*.h' 2>/dev/null | grep -v /web/ | sort)
 HEADERS := $(filter %.h,$(SOURCES))
@@ -165,7 +167,7 @@ check-tidy:
 	@printf '%s\0' $(filter common/% gateway/% publisher/%,$(filter %.c,$(SOURCES))) | xargs -0 -P $(shell nproc) -n 8 sh -c \
 	    'clang-tidy --quiet --warnings-as-errors="*" --checks="-*,$(TIDY)" "$$@" -- $(CPPFLAGS) $(DEP_CFLAGS) -std=c11 2>/dev/null' sh
 check-shell:
-	@shellcheck deploy/demo deploy/packages tests/run tests/fuzz/run tests/check-layers .ci/run common/line/embed.sh common/base/embed.sh
+	@shellcheck deploy/demo deploy/packages tests/run tests/fuzz/run tests/valgrind tests/check-layers .ci/run common/line/embed.sh common/base/embed.sh
 # The page of options is what the programs say.
 docs/configuration.md: $(B)/anteroom-gateway $(B)/anteroom-publisher $(B)/anteroom-crowd
 	@{ echo '# Configuration'; echo; echo 'Made by `make docs-configuration` from the tables in the programs; see `--help`.'; \

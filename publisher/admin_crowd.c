@@ -149,7 +149,8 @@ static bool take_fields(struct http_request *request, json_t *body, struct crowd
         admin_unavailable(request, ERR_NOMEM);
         return false;
     }
-    json_object_foreach(body, name, value) if (!is_field(name)) admin_complain(errors, name, "is not a field of a crowd");
+    json_object_foreach(body, name, value) if (!is_field(name))
+        admin_complain(errors, name, "is not a field of a crowd");
     for (size_t i = 0; i < FIELDS; i++) {
         value = json_object_get(body, fields[i].name);
         int64_t number = json_is_integer(value) ? (int64_t)json_integer_value(value) : 0;
