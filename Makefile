@@ -20,6 +20,10 @@ LDFLAGS_ALL += -fsanitize=address,undefined
 else ifeq ($(V),tsan)
 CFLAGS_ALL += -O1 -fsanitize=thread
 LDFLAGS_ALL += -fsanitize=thread
+else ifeq ($(V),fuzz)
+CC := clang
+CFLAGS_ALL += -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+LDFLAGS_ALL += -fsanitize=address,undefined
 else ifeq ($(V),coverage)
 CFLAGS_ALL += -O0 --coverage
 LDFLAGS_ALL += --coverage
@@ -92,10 +96,20 @@ $(B)/anteroom-crowd: $(call obj,$(wildcard tests/load/*.c)) $(O)/libcommon.a
 
 # One cmocka program a file: tests/unit/test_NOUN.c; its support code is tests/support/*.c.
 TESTS := $(wildcard tests/unit/test_*.c)
+# tests/support/nomem.c lets our allocations fail one by one.
+UNIT_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup
 TEST_PROGRAMS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(TESTS))
 $(B)/unit/%: $(O)/tests/unit/%.o $(call obj,$(wildcard tests/support/*.c) $(GATEWAY) $(PUBLISHER)) $(GATEWAY_WEB) $(PUBLISHER_WEB) $(O)/libcommon.a
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(DEP_LIBS) -lcmocka
+	$(CC) $(LDFLAGS_ALL) $(LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(DEP_LIBS) -lcmocka
+
+# One program a file: tests/fuzz/fuzz_NAME.c. V=fuzz drives it with libFuzzer, everything else with tests/fuzz/main.c.
+FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_DRIVER := $(if $(filter fuzz,$(V)),-fsanitize=fuzzer,$(O)/tests/fuzz/main.o)
+FUZZ_OBJECTS := $(call obj,tests/fuzz/input.c tests/support/redis_words.c $(GATEWAY) $(PUBLISHER)) $(GATEWAY_WEB) $(PUBLISHER_WEB)
+$(B)/fuzz/%: $(O)/tests/fuzz/fuzz_%.o $(filter %.o,$(FUZZ_DRIVER)) $(FUZZ_OBJECTS) $(O)/libcommon.a
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS_ALL) $(LDFLAGS) $(filter -f%,$(FUZZ_DRIVER)) -o $@ $^ $(DEP_LIBS)
 
 $(B)/bench/%: $(O)/tests/bench/%.o $(O)/libcommon.a
 	@mkdir -p $(@D)
@@ -104,16 +118,18 @@ BENCH_PROGRAMS := $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench
 
 .PHONY: unit-programs
 unit-programs: $(TEST_PROGRAMS)
+.PHONY: fuzz-programs
+fuzz-programs: $(addprefix $(B)/fuzz/,$(FUZZ_TARGETS))
 .SECONDARY:
 
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
 # ---- commands ----
 
-.PHONY: help demo test bench soak check check-format check-headers check-layers check-cppcheck check-tidy check-shell check-docs clean docs-configuration
+.PHONY: help demo test bench soak fuzz valgrind check check-format check-headers check-layers check-cppcheck check-tidy check-shell check-docs clean docs-configuration
 help: ## what there is
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | sort | expand -t 22
-	@echo "V=asan|tsan|debug|coverage builds into build/V"
+	@echo "V=asan|tsan|debug|coverage|fuzz builds into build/V"
 demo: ## the whole system on this machine
 	deploy/demo
 test: ## all tests
@@ -124,8 +140,12 @@ soak: all ## two thousand visitors a minute while everything breaks: memory and 
 
 bench: all $(BENCH_PROGRAMS) ## the figures of docs/benchmarks.md
 	tests/bench/run
+fuzz: ## each fuzz target for SECONDS (60) under libFuzzer
+	tests/fuzz/run $(or $(SECONDS),60)
+valgrind: ## the daemons of some integration tests under valgrind
+	tests/valgrind
 clean: ## removes what was built (not build/llhttp)
-	rm -rf build/obj build/asan build/tsan build/debug build/coverage build/anteroom-*
+	rm -rf build/obj build/asan build/tsan build/debug build/fuzz build/valgrind build/coverage build/anteroom-*
 
 SOURCES := $(shell find common gateway publisher tests -name '*.c' -o -name '*.h' 2>/dev/null | grep -v /web/ | sort)
 HEADERS := $(filter %.h,$(SOURCES))
@@ -151,7 +171,7 @@ check-tidy:
 	@printf '%s\0' $(filter common/% gateway/% publisher/%,$(filter %.c,$(SOURCES))) | xargs -0 -P $(shell nproc) -n 8 sh -c \
 	    'clang-tidy --quiet --warnings-as-errors="*" --checks="-*,$(TIDY)" "$$@" -- $(CPPFLAGS) $(DEP_CFLAGS) -std=c11 2>/dev/null' sh
 check-shell:
-	@shellcheck deploy/demo deploy/packages tests/run tests/check-layers .ci/run common/line/embed.sh common/base/embed.sh
+	@shellcheck deploy/demo deploy/packages tests/run tests/fuzz/run tests/valgrind tests/check-layers .ci/run common/line/embed.sh common/base/embed.sh
 # The page of options is what the programs say.
 docs/configuration.md: $(B)/anteroom-gateway $(B)/anteroom-publisher $(B)/anteroom-crowd
 	@{ echo '# Configuration'; echo; echo 'Made by `make docs-configuration` from the tables in the programs; see `--help`.'; \

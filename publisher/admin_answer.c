@@ -67,6 +67,12 @@ void admin_problem(struct http_request *request, int status, const char *code, c
                              &(struct http_problem){.status = status, .code = code, .title = title, .detail = detail});
 }
 
+void admin_complain(json_t *errors, const char *field, const char *detail)
+{
+    if (json_array_append_new(errors, json_pack("{s:s, s:s}", "field", field, "detail", detail)) != 0)
+        json_array_append_new(errors, json_null()); /* needs no memory in an empty array: wrong stays wrong */
+}
+
 void admin_bad_fields(struct http_request *request, const json_t *errors)
 {
     char *text = json_dumps(errors, JSON_COMPACT);

@@ -17,8 +17,7 @@ static bool take_fields(struct http_request *request, struct change *change, jso
     json_t *errors = json_array();
     const char *foreign = admin_body_strip(body, change->op.session);
     if (foreign)
-        json_array_append_new(errors,
-                              json_pack("{s:s, s:s}", "field", foreign, "detail", "is not the session of the path"));
+        admin_complain(errors, foreign, "is not the session of the path");
     enum err err = !errors ? ERR_NOMEM : whole ? config_check(body, whole, &change->config, errors) : OK;
     if (err == ERR_NOMEM)
         admin_unavailable(request, err);

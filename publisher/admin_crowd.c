@@ -131,11 +131,6 @@ static const struct field {
 };
 #define FIELDS (sizeof fields / sizeof fields[0])
 
-static void complain(json_t *errors, const char *name, const char *detail)
-{
-    json_array_append_new(errors, json_pack("{s:s, s:s}", "field", name, "detail", detail));
-}
-
 static bool is_field(const char *name)
 {
     for (size_t i = 0; i < FIELDS; i++)
@@ -150,13 +145,18 @@ static bool take_fields(struct http_request *request, json_t *body, struct crowd
     json_t *errors = json_array(), *value;
     const char *name;
     char detail[80];
-    json_object_foreach(body, name, value) if (!is_field(name)) complain(errors, name, "is not a field of a crowd");
+    if (!errors) {
+        admin_unavailable(request, ERR_NOMEM);
+        return false;
+    }
+    json_object_foreach(body, name, value) if (!is_field(name))
+        admin_complain(errors, name, "is not a field of a crowd");
     for (size_t i = 0; i < FIELDS; i++) {
         value = json_object_get(body, fields[i].name);
         int64_t number = json_is_integer(value) ? (int64_t)json_integer_value(value) : 0;
         snprintf(detail, sizeof detail, "must be a whole number from 1 to %" PRId64, fields[i].max);
         if (number < 1 || number > fields[i].max)
-            complain(errors, fields[i].name, detail);
+            admin_complain(errors, fields[i].name, detail);
         else
             *(uint32_t *)(void *)((char *)op + fields[i].offset) = (uint32_t)number;
     }

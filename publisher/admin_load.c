@@ -12,11 +12,6 @@
 
 #define TTL_MAX_S 3600
 
-static void complain(json_t *errors, const char *field, const char *detail)
-{
-    json_array_append_new(errors, json_pack("{s:s, s:s}", "field", field, "detail", detail));
-}
-
 /* Only a key that some session reads: this is not a way to write anywhere in Redis. */
 static bool key_is_read(const struct publisher *publisher, const char *key)
 {
@@ -38,18 +33,18 @@ static void report_read(const struct publisher *publisher, const json_t *body, s
                  *key = json_object_get(body, "key"), *value;
     const char *name;
     json_object_foreach((json_t *)(uintptr_t)body, name, value) if (value != tps && value != ttl && value != key)
-        complain(errors, name, "is not a field of a load");
+        admin_complain(errors, name, "is not a field of a load");
     report->tps = json_number_value(tps);
     report->ttl_s = json_integer_value(ttl);
     report->key = key ? json_string_value(key) : LOAD_KEY_DEFAULT;
     if (!json_is_number(tps) || !load_valid(report->tps))
-        complain(errors, "tps", "must be a number from 0 to 1e9");
+        admin_complain(errors, "tps", "must be a number from 0 to 1e9");
     if (!json_is_integer(ttl) || report->ttl_s < 1 || report->ttl_s > TTL_MAX_S)
-        complain(errors, "ttlSeconds", "must be a whole number from 1 to 3600");
+        admin_complain(errors, "ttlSeconds", "must be a whole number from 1 to 3600");
     if (!report->key || (key && strlen(report->key) != json_string_length(key)) || !load_key_valid(report->key))
-        complain(errors, "key", "must be a session's loadKey");
+        admin_complain(errors, "key", "must be a session's loadKey");
     else if (!key_is_read(publisher, report->key))
-        complain(errors, "key", "is no session's loadKey");
+        admin_complain(errors, "key", "is no session's loadKey");
 }
 
 static void load_written(void *data, enum err err, const struct redis_reply *reply)

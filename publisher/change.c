@@ -244,6 +244,10 @@ static void looked(void *data, enum err err, const struct redis_reply *reply)
     json_decref(change->before);
     change->before_version = config_version(reply);
     change->before = change->before_version > 0 ? config_json(reply) : NULL;
+    if (change->before_version > 0 && !change->before) {
+        change_fail(change, ERR_UNSENT); /* no memory for what is there: not to be taken for nothing */
+        return;
+    }
     change->create = change->kind == CHANGE_PUT && !conditional &&
                      (!change->before || strcmp(change->condition.expected, "absent") == 0);
     if (change->kind == CHANGE_PATCH && change->before && !merge(change)) {

@@ -76,7 +76,7 @@ enum err text_int(struct text text, int64_t min, int64_t max, int64_t *out)
     bool negative = text.len > 0 && text.at[0] == '-';
     size_t i = negative ? 1 : 0;
     size_t digits = text.len - i;
-    if (digits == 0 || (digits > 1 && text.at[i] == '0'))
+    if (digits == 0 || ((negative || digits > 1) && text.at[i] == '0'))
         return ERR_INVALID;
     int64_t value = 0;
     bool overflow = false;

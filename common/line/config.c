@@ -1,5 +1,6 @@
 #include "common/line/config.h"
 
+#include "common/base/buf.h"
 #include "common/base/check.h"
 #include "common/base/clock.h"
 #include "common/line/adaptive.h"
@@ -47,8 +48,10 @@ static const struct field *field_find(const char *name)
     return NULL;
 }
 
-static void complain(json_t *errors, const char *field, const char *detail)
+/* Without memory the caller still counts it. */
+static void complain(size_t *wrong, json_t *errors, const char *field, const char *detail)
 {
+    (*wrong)++;
     json_array_append_new(errors, json_pack("{s:s, s:s}", "field", field, "detail", detail));
 }
 
@@ -139,9 +142,10 @@ enum err config_check(const json_t *object, bool whole, struct config_change *ch
     const char *name;
     json_t *value;
     char reason[160];
+    size_t bad = 0;
     *change = (struct config_change){.count = 0};
     json_object_foreach((json_t *)(uintptr_t)object, name, value) if (!field_find(name))
-        complain(errors, name, "is not a field of a session");
+        complain(&bad, errors, name, "is not a field of a session");
     for (size_t i = 0; i < FIELD_COUNT; i++) {
         value = json_object_get(object, fields[i].name);
         if (!value && !whole)
@@ -154,9 +158,9 @@ enum err config_check(const json_t *object, bool whole, struct config_change *ch
         }
         const char *wrong = check_value(&fields[i], value, dst, reason, sizeof reason);
         if (wrong)
-            complain(errors, fields[i].name, wrong);
+            complain(&bad, errors, fields[i].name, wrong);
     }
-    return json_array_size(errors) ? ERR_INVALID : OK;
+    return bad ? ERR_INVALID : OK;
 }
 
 struct text config_value(const struct redis_reply *hash, const char *field)
@@ -176,10 +180,36 @@ int64_t config_version(const struct redis_reply *hash)
     return text_int(config_value(hash, "version"), 0, INT64_MAX, &version) == OK ? version : 0;
 }
 
+/* Bytes that are no UTF-8 are made safe: what somebody else wrote must not hide the other fields. NULL without memory.
+ */
+static json_t *text_json(struct text value)
+{
+    struct buf quoted;
+    json_t *string = json_stringn(value.at, value.len);
+    if (string)
+        return string;
+    buf_init(&quoted, 8 * CONFIG_VALUE_MAX);
+    if (value.len > CONFIG_VALUE_MAX)
+        value.len = CONFIG_VALUE_MAX;
+    if (buf_text(&quoted, TEXT("\"")) == OK && buf_json(&quoted, value) == OK && buf_text(&quoted, TEXT("\"")) == OK)
+        string = json_loadb(quoted.data, quoted.len, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+    buf_finish(&quoted);
+    return string;
+}
+
+/* null for what is no JSON. jansson does not tell that from having no memory, so what fails is tried twice: a setting
+ * must not look unset because of a moment. */
+static json_t *object_json(struct text value)
+{
+    json_t *object = json_loadb(value.at, value.len, 0, NULL);
+    if (!object)
+        object = json_loadb(value.at, value.len, 0, NULL);
+    return object ? object : json_null();
+}
+
 static json_t *value_json(const struct field *field, struct text value)
 {
     int64_t number = 0;
-    json_t *object;
     char instant[CLOCK_RFC3339_SIZE];
     if (!value.at)
         return json_null();
@@ -195,10 +225,9 @@ static json_t *value_json(const struct field *field, struct text value)
         return json_string(instant);
     case KIND_WORD:
     case KIND_URL:
-        return json_stringn(value.at, value.len);
+        return text_json(value);
     case KIND_ADAPTIVE:
-        object = json_loadb(value.at, value.len, 0, NULL);
-        return object ? object : json_null();
+        return object_json(value);
     }
     return json_null();
 }
@@ -216,26 +245,49 @@ json_t *config_json(const struct redis_reply *hash)
     return object;
 }
 
+/* json_copy leaves out what it has no memory for. NULL without memory. */
+static json_t *object_copy(const json_t *object)
+{
+    json_t *copy = json_copy((json_t *)(uintptr_t)object);
+    if (json_object_size(copy) == json_object_size(object))
+        return copy;
+    json_decref(copy);
+    return NULL;
+}
+
+/* PATCH's members into a copy of BEFORE, which null takes a member away from. A new reference; NULL without memory. */
+static json_t *object_merge(const json_t *before, json_t *patch)
+{
+    json_t *merged = object_copy(before), *value;
+    const char *name;
+    if (!merged)
+        return NULL;
+    json_object_foreach(patch, name, value)
+    {
+        if (json_is_null(value)) {
+            json_object_del(merged, name);
+        } else if (json_object_set(merged, name, value) != 0) {
+            json_decref(merged);
+            return NULL;
+        }
+    }
+    return merged;
+}
+
 json_t *config_merge(const json_t *current, const json_t *patch)
 {
-    json_t *merged = json_copy((json_t *)(uintptr_t)patch), *value;
+    json_t *merged = object_copy(patch), *value;
     const char *name;
+    if (!merged)
+        return NULL;
     json_object_foreach((json_t *)(uintptr_t)patch, name, value)
     {
         json_t *before = json_object_get(current, name);
-        json_t *nested = json_is_object(value) && json_is_object(before) ? json_copy(before) : NULL;
-        const char *part;
-        json_t *part_value;
-        if (!nested)
-            continue;
-        json_object_foreach(value, part, part_value)
-        {
-            if (json_is_null(part_value))
-                json_object_del(nested, part);
-            else
-                json_object_set(nested, part, part_value);
+        if (json_is_object(value) && json_is_object(before) &&
+            json_object_set_new(merged, name, object_merge(before, value)) != 0) {
+            json_decref(merged); /* half a merge would take away what was not named */
+            return NULL;
         }
-        json_object_set_new(merged, name, nested);
     }
     return merged;
 }

@@ -79,8 +79,8 @@ static bool signature_holds(const struct jws *jws, const struct token_key *key)
     unsigned char room[KEY_MAC_LEN > ES256_DER_MAX ? KEY_MAC_LEN : ES256_DER_MAX];
     switch (key->alg) {
     case TOKEN_HS256:
-        token_key_mac(key, jws->signed_part, room);
-        return text_equal_secret((struct text){(const char *)room, KEY_MAC_LEN},
+        return token_key_mac(key, jws->signed_part, room) &&
+               text_equal_secret((struct text){(const char *)room, KEY_MAC_LEN},
                                  (struct text){(const char *)jws->signature, jws->signature_len});
     case TOKEN_ES256:
         return jws->signature_len == ES256_LEN &&

@@ -113,21 +113,24 @@ static enum err settle_secret(struct token_key *key, const char **reason)
 }
 
 /* A hash of the hash: the id is public, a secret's own hash need not be. */
-static void id_from_hash(struct token_key *key)
+static enum err id_from_hash(struct token_key *key)
 {
     unsigned char digest[32];
-    CHECK(EVP_Digest(key->fingerprint, sizeof key->fingerprint, digest, NULL, EVP_sha256(), NULL));
+    if (!EVP_Digest(key->fingerprint, sizeof key->fingerprint, digest, NULL, EVP_sha256(), NULL))
+        return ERR_NOMEM;
     hex_encode(key->id, digest, 8);
+    return OK;
 }
 
 static enum err key_done(struct token_key **out, struct token_key *key, enum err err)
 {
+    if (err == OK)
+        err = id_from_hash(key);
     ERR_clear_error(); /* TLS looks into the same queue */
     if (err != OK) {
         token_key_destroy(key);
         return err;
     }
-    id_from_hash(key);
     *out = key;
     return OK;
 }
@@ -211,10 +214,10 @@ bool token_key_same(const struct token_key *a, const struct token_key *b)
     return memcmp(a->fingerprint, b->fingerprint, sizeof a->fingerprint) == 0;
 }
 
-void token_key_mac(const struct token_key *key, struct text text, unsigned char out[KEY_MAC_LEN])
+bool token_key_mac(const struct token_key *key, struct text text, unsigned char out[KEY_MAC_LEN])
 {
     unsigned int len = KEY_MAC_LEN;
     CHECK(key->alg == TOKEN_HS256);
-    CHECK(HMAC(EVP_sha256(), key->bytes, key->len, (const unsigned char *)text.at, text.len, out, &len) &&
-          len == KEY_MAC_LEN);
+    return HMAC(EVP_sha256(), key->bytes, key->len, (const unsigned char *)text.at, text.len, out, &len) &&
+           len == KEY_MAC_LEN;
 }

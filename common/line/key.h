@@ -50,7 +50,7 @@ MUST_CHECK enum err token_key_of_bytes(struct token_key **out, enum token_alg al
 /** A verifying key for ES256 or RS256; takes PKEY over, also when it fails. */
 MUST_CHECK enum err token_key_of_public(struct token_key **out, enum token_alg alg, struct evp_pkey_st *pkey,
                                         const char **reason);
-/** HMAC-SHA256 with an HS256 key. */
-void token_key_mac(const struct token_key *key, struct text text, unsigned char out[KEY_MAC_LEN]);
+/** HMAC-SHA256 with an HS256 key. False: OpenSSL has no memory for it. */
+MUST_CHECK bool token_key_mac(const struct token_key *key, struct text text, unsigned char out[KEY_MAC_LEN]);
 
 #endif

@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Fits the room for a number with its decimals. */
+#define MEASURE_MAX 1e12
+
 static const char *const type_words[] = {
     [MESSAGE_WAITING_STATE] = "waiting-state", [MESSAGE_ENTRY] = "entry", [MESSAGE_CLOSED] = "closed",
     [MESSAGE_SUPERSEDED] = "superseded",       [MESSAGE_DRAWN] = "drawn", [MESSAGE_NOTICE] = "notice",
@@ -35,7 +38,8 @@ static void put_measure(struct message_command *command, const char *name, doubl
 {
     CHECK(command->number_count < sizeof command->numbers / sizeof command->numbers[0]);
     char *dst = command->numbers[command->number_count++];
-    snprintf(dst, sizeof command->numbers[0], "%.*f", decimals, value);
+    bool told = value > -MEASURE_MAX && value < MEASURE_MAX; /* else, as for NaN: unknown */
+    snprintf(dst, sizeof command->numbers[0], "%.*f", decimals, told ? value : 0);
     put_text(command, name, text_of(dst));
 }
 

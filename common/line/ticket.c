@@ -44,7 +44,9 @@ enum err token_sign_ticket(const struct token_key *key, const struct ticket *tic
     if (err == OK) {
         memcpy(dst, HEADER_ENCODED ".", head + 1);
         base64url_encode(dst + head + 1, claims.data, claims.len);
-        token_key_mac(key, (struct text){dst, head + 1 + body}, signature);
+        err = token_key_mac(key, (struct text){dst, head + 1 + body}, signature) ? OK : ERR_NOMEM;
+    }
+    if (err == OK) {
         dst[head + 1 + body] = '.';
         base64url_encode(dst + head + body + 2, signature, KEY_MAC_LEN);
         dst[total] = '\0';
@@ -102,8 +104,8 @@ static bool signature_holds(const struct token_key *key, struct text token, stru
         rest.at || !text_is(head, HEADER_ENCODED) || base64url_decode(given, sizeof given, signature, &len) != OK ||
         len != KEY_MAC_LEN)
         return false;
-    token_key_mac(key, (struct text){token.at, head.len + 1 + claims->len}, wanted);
-    return text_equal_secret((struct text){(const char *)given, KEY_MAC_LEN},
+    return token_key_mac(key, (struct text){token.at, head.len + 1 + claims->len}, wanted) &&
+           text_equal_secret((struct text){(const char *)given, KEY_MAC_LEN},
                              (struct text){(const char *)wanted, KEY_MAC_LEN});
 }
 

@@ -76,7 +76,7 @@ static void answer(struct fake_connection *connection, const char *bytes, size_t
             close_connection(connection, then == FAKE_RESET);
         return;
     }
-    struct fake_write *write = malloc(sizeof *write + len);
+    struct fake_write *write = reallocarray(NULL, 1, sizeof *write + len); /* which nomem.h lets alone */
     CHECK(write);
     *write = (struct fake_write){.connection = connection, .then = then, .len = len};
     memcpy(write->bytes, bytes, len);
@@ -153,8 +153,9 @@ static void on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *buf)
 static void on_connection(uv_stream_t *listener, int status)
 {
     struct redis_fake *fake = listener->data;
-    struct fake_connection *connection = calloc(1, sizeof *connection);
+    struct fake_connection *connection = reallocarray(NULL, 1, sizeof *connection); /* which nomem.h lets alone */
     CHECK(status == 0 && connection);
+    memset(connection, 0, sizeof *connection);
     uv_tcp_init(listener->loop, &connection->tcp);
     connection->tcp.data = connection;
     connection->fake = fake;
