@@ -1,4 +1,5 @@
-"""A proxy in front of Redis that counts the calls of each process and kills one right before or right after a call of its was carried out.
+"""A proxy in front of Redis that counts the calls of each process and kills or freezes one
+right before or right after a call of its was carried out.
 
 It forwards one call at a time and waits for its answer, so "call n was carried out and nothing behind it" is exact.
 """
@@ -45,30 +46,34 @@ async def read_value(reader):
 
 
 class Trap:
-    """Kills PID at the COUNT-th call for which MATCHES(name) holds, counted from the first call named BEGIN on."""
+    """Sends PID a signal at the COUNT-th call for which MATCHES(name) holds, counted from the LIFE-th call named BEGIN on."""
 
-    def __init__(self, pid, count, when, matches=lambda name: True, begin=None):
-        self.pid, self.left, self.when, self.matches, self.begin = pid, count, when, matches, begin
+    def __init__(self, pid, count, when, matches=lambda name: True, begin=None, life=1, number=signal.SIGKILL):
+        self.life = life
+        self.pid, self.left, self.when, self.matches, self.begin, self.number = pid, count, when, matches, begin, number
         self.sprung = asyncio.get_running_loop().create_future()
 
     def counts(self, name):
         if self.begin and name == self.begin:
-            self.begin = None
+            self.life -= 1
+            self.begin = self.begin if self.life > 0 else None
         if self.begin or not self.matches(name) or self.sprung.done():
             return False
         self.left -= 1
         return self.left == 0
 
     def spring(self, name):
-        os.kill(self.pid, signal.SIGKILL)
+        """True: the process is gone. One that is frozen finds the answer when it wakes."""
+        os.kill(self.pid, self.number)
         self.sprung.set_result(name)
+        return self.number == signal.SIGKILL
 
 
 class Breaker:
     def __init__(self, folder, target):
         self.path = pathlib.Path(folder) / "breaker.sock"
         self.url, self.target = f"unix://{self.path}", str(target)
-        self.names, self.traps, self.killed_at = script_names(), {}, collections.Counter()
+        self.names, self.traps, self.struck = script_names(), {}, collections.Counter()
         self.partitioned = set()  # pids that reach nobody
         self.tasks = set()
         self.server = None
@@ -108,13 +113,11 @@ class Breaker:
                 await asyncio.sleep(0.05)
             trap = self.traps.get(pid)
             due = trap is not None and trap.counts(name)
-            if due and trap.when == "before":
-                self._kill(trap, name)
+            if due and trap.when == "before" and self._spring(trap, name):
                 return
             to_redis.write(raw)
             answer, _ = await read_value(redis)
-            if due:
-                self._kill(trap, name)
+            if due and trap.when == "after" and self._spring(trap, name):
                 return
             to_client.write(answer)
             if name == "SUBSCRIBE":
@@ -122,9 +125,9 @@ class Breaker:
                     to_client.write(data)
                 return
 
-    def _kill(self, trap, name):
-        trap.spring(name)
-        self.killed_at[name, trap.when] += 1
+    def _spring(self, trap, name):
+        self.struck[name, trap.when] += 1
+        return trap.spring(name)
 
     async def close(self):
         self.server.close()

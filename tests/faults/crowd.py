@@ -108,7 +108,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport):
         self.transport = self.visitor.transport = transport
         lines = [f"GET /api/queue/stream?sessionId={self.visitor.crowd.session} HTTP/1.0", "Host: x", "Accept: text/event-stream"]
-        if self.visitor.ticket:
+        if self.visitor.ticket and not self.visitor.crowd.forgetful:
             lines.append(f"Last-Event-ID: {self.visitor.ticket}")
         transport.write("\r\n".join(lines).encode() + b"\r\n\r\n")
 
@@ -136,7 +136,9 @@ class Crowd:
 
     def __init__(self, session, urls, seed):
         self.session, self.urls, self.chance = session, urls, random.Random(seed)
-        self.visitors, self.over, self.patient = [], False, False
+        self.visitors, self.over = [], False
+        self.patient = False  # waits as long as it was told before it comes back
+        self.forgetful = False  # comes back without its ticket
         self.came_back = collections.Counter()  # who came back in which tenth of a second
 
     def choose(self):

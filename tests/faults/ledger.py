@@ -17,7 +17,8 @@ class Ledger:
         self.joined, self.admitted = len(held), len(admissions)
         self.entered, self.left = len(crowd.in_state("entered")), len(crowd.in_state("left"))
         # Somebody who left may have been let in the moment before; everybody else with a ticket has their entry.
-        self.lost = sum(v.state not in ("entered", "left") for v in held) + sum(v.moved for v in visitors)
+        self.moved = sum(visitor.moved for visitor in visitors)  # came back and was given another place
+        self.lost = sum(v.state not in ("entered", "left") for v in held) + self.moved
         self.duplicated = self._duplicated(visitors, admissions)
         tickets = [int(fields["ticket"]) for _, fields in admissions]
         self.disordered = sum(later < earlier for earlier, later in zip(tickets, tickets[1:]))

@@ -3,6 +3,8 @@
 import collections
 
 import crash_points
+import gateways
+import publishers
 
 
 class Report:
@@ -47,4 +49,44 @@ async def gateway_points(seed, short):
     return report
 
 
-ALL = {"publisher-points": publisher_points, "gateway-points": gateway_points}
+async def several_publishers(seed, short):
+    report = Report()
+    for count in (3,) if short else (2, 3):
+        ledger, where, taken_over, stale = await publishers.frozen(seed, count, 8 if short else 60)
+        report.say(f"{count} publishers, {sum(where.values())} freezes, {taken_over} takeovers, {stale} answers found too old")
+        report.say(ledger)
+        report.must("nobody lost or twice, the rate kept", not ledger.faults() and ledger.entered > 40 and taken_over > 0)
+    ledger = await publishers.naive(seed)
+    report.say("control (no lease):", ledger)
+    report.must("the control admits too many", ledger.too_many > 0)
+    return report
+
+
+async def gateway_harm(seed, short):
+    report = Report()
+    size = 300 if short else 5000
+    for harm in (gateways.kill, gateways.drain) if short else (gateways.kill, gateways.freeze, gateways.partition, gateways.drain):
+        ledger, took = await gateways.harmed(seed, size, harm)
+        report.say(f"{harm.__name__} under {size} connections, all back {took} s after it:", ledger)
+        report.must("everybody keeps their place", not ledger.faults() and ledger.entered == size)
+    ledger, _ = await gateways.harmed(seed, 100, gateways.kill, forgetful=True)
+    report.say(f"control (no ticket shown): {ledger.moved} of 100 lost their place")
+    report.must("the control loses places", ledger.moved > 0)
+    return report
+
+
+async def rolling_restart(seed, short):
+    report = Report()
+    size, drain_s = (200, 2) if short else (2000, 10)
+    ledger, came_back = await gateways.rolling(seed, size, drain_s)
+    report.say(f"three gateways replaced under {size} connections, {drain_s} s of drain each: {sum(came_back.values())} reconnects, "
+               f"at most {max(came_back.values())} in a tenth of a second")
+    report.say(ledger)
+    report.must("everybody keeps their place", not ledger.faults() and ledger.entered >= size)
+    # Spread: were they all to come at once, it would be a third of them.
+    report.must("reconnects are spread", max(came_back.values()) < size / 6)
+    return report
+
+
+ALL = {"publisher-points": publisher_points, "gateway-points": gateway_points, "publishers": several_publishers,
+       "gateways": gateway_harm, "rolling-restart": rolling_restart}
