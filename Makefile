@@ -110,7 +110,7 @@ unit-programs: $(TEST_PROGRAMS)
 
 # ---- commands ----
 
-.PHONY: help demo test bench check check-format check-headers check-layers check-cppcheck check-tidy check-shell check-docs clean docs-configuration
+.PHONY: help demo test bench faults mutants check check-format check-headers check-layers check-cppcheck check-tidy check-shell check-docs clean docs-configuration
 help: ## what there is
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | sort | expand -t 22
 	@echo "V=asan|tsan|debug|coverage builds into build/V"
@@ -118,6 +118,12 @@ demo: ## the whole system on this machine
 	deploy/demo
 test: ## all tests
 	tests/run
+faults: ## breaks the daemons while people wait, and counts them (docs/reliability.md; about a quarter of an hour)
+	$(MAKE) -s V=asan all
+	tests/faults/run
+mutants: ## plants bugs one at a time and says which test catches each
+	$(MAKE) -s V=asan all unit-programs
+	tests/mutants/run
 bench: all $(BENCH_PROGRAMS) ## the figures of docs/benchmarks.md
 	tests/bench/run
 clean: ## removes what was built (not build/llhttp)

@@ -2,6 +2,7 @@
 
 import collections
 
+import clock
 import crash_points
 import gateways
 import publishers
@@ -88,5 +89,15 @@ async def rolling_restart(seed, short):
     return report
 
 
+async def clock_jumps(seed, short):
+    report = Report()
+    for under_redis in (True,) if short else (True, False):
+        ledger, burst, odd = await clock.jumps(seed, under_redis)
+        report.say(f"one hour forth and back, back and forth {'under Redis' if under_redis else 'under the daemons'}: "
+                   f"burst={burst} odd_tokens={odd}", ledger)
+        report.must("nobody lost, no burst, sane tokens", not ledger.faults() and burst <= 0 and not odd and ledger.entered > 60)
+    return report
+
+
 ALL = {"publisher-points": publisher_points, "gateway-points": gateway_points, "publishers": several_publishers,
-       "gateways": gateway_harm, "rolling-restart": rolling_restart}
+       "gateways": gateway_harm, "rolling-restart": rolling_restart, "clock": clock_jumps}

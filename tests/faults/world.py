@@ -24,11 +24,12 @@ class World:
         self.urls, self.daemons, self.numbers = [], [], 0
         self.crowd = crowd.Crowd(SESSION, self.urls, seed + 1)
         self.broken = []
+        self.start_redis = support.RedisServer
 
     async def __aenter__(self):
         self.scratch = tempfile.TemporaryDirectory(prefix="anteroom-faults-")
         self.folder = support.Folder(pathlib.Path(self.scratch.name))
-        self.redis = support.RedisServer(self.scratch.name, "--enable-debug-command", "no")
+        self.redis = self.start_redis(self.scratch.name)
         self.client = self.redis.client
         self.breaker = breaker.Breaker(self.scratch.name, self.redis.socket)
         await self.breaker.start()
