@@ -2,6 +2,7 @@
 
 import time
 
+import jwt
 import pytest
 import requests
 
@@ -91,6 +92,14 @@ def test_a_gap_in_the_announcements_is_looked_up(announcer, gateway, client):
     announcer.streams[2].wait_position(2)
 
 
+def test_a_lost_last_announcement_is_asked_for(announcer, gateway, client):
+    ticket = announcer.streams[0].last_id
+    assert requests.post(gateway.url("public") + "/api/queue/leave", params={"ticket": ticket}, timeout=5).status_code == 204
+    support.wait_until(lambda: client.zcard("session:{s}:waiting") == 2, what="the leave")
+    client.hincrby(announcer.state, "rev", 1)  # announced, and heard by nobody
+    announcer.streams[2].wait_position(2)
+
+
 def test_a_position_never_rises(announcer, client):
     last = announcer.streams[2]
     announcer.say(1, departed="1", waiting=2)  # which is not so, as the picture shows
@@ -114,3 +123,13 @@ def test_an_answer_older_than_the_lease_is_not_acted_upon(daemons, folder, redis
     publisher.wait_log("tick-stale", session="s")
     told.wait_message("entry", place=place)  # from the outbox
     between.close()
+
+
+def test_the_gateway_that_had_the_connection_is_told(admin, gateway, gateways, scripts, visit, client):
+    other = gateways("gw-2")
+    admin.create("s", status="paused")
+    place = scripts.join("s", other.name)
+    claims = {"aud": "anteroom-gateway", "session": "s", "place": place, "epoch": int(client.hget("session:{s}:state", "epoch")), "ticket": 1, "gen": 1}
+    ticket = jwt.encode(claims, support.TICKET_KEY, algorithm="HS256", headers={"typ": "anteroom-ticket+jwt"})
+    visit(gateway, ticket=ticket).wait_event("waiting-state")
+    assert other.wait_message("superseded", place=place)["gen"] == "1"
