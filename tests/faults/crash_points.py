@@ -4,7 +4,7 @@ import asyncio
 
 from world import World
 
-GATEWAY_CALLS = ("join", "resume", "park", "leave", "XREADGROUP", "XACK", "status", "sync", "ZADD", "HMGET")
+GATEWAY_CALLS = ("join", "resume", "park", "leave", "XREADGROUP", "XACK", "sync", "ZADD", "HMGET")
 
 
 async def publisher(seed, kills, naive=False):

@@ -2,6 +2,7 @@
 
 import collections
 
+import clients
 import clock
 import crash_points
 import gateways
@@ -99,5 +100,17 @@ async def clock_jumps(seed, short):
     return report
 
 
+async def hostile_clients(seed, short):
+    """The 50 ms of a newcomer are for a machine that has nothing else to do: measured, and ten times that is a failure."""
+    report = Report()
+    for name, before, after, (p50, p99, worst, entered, refused) in await clients.attacked(seed, 1000 if short else 10000):
+        report.say(f"{name}: memory {before:.0f} to {after:.0f} MiB; newcomers let in {entered:.0f}, refused {refused:.0f}, "
+                   f"p50 {p50:.1f} ms, p99 {p99:.1f} ms, worst {worst:.1f} ms")
+        report.must(f"newcomers get in under {name}", entered >= 20 and refused == 0 and p99 < 500)
+        report.must(f"memory under {name}", after < before + 200)
+    return report
+
+
 ALL = {"publisher-points": publisher_points, "gateway-points": gateway_points, "publishers": several_publishers,
-       "gateways": gateway_harm, "rolling-restart": rolling_restart, "clock": clock_jumps}
+       "gateways": gateway_harm, "rolling-restart": rolling_restart, "clock": clock_jumps,
+       "clients": hostile_clients}
