@@ -126,7 +126,7 @@ fuzz-programs: $(addprefix $(B)/fuzz/,$(FUZZ_TARGETS))
 
 # ---- commands ----
 
-.PHONY: help demo test bench soak fuzz valgrind check check-format check-headers check-layers check-cppcheck check-tidy check-shell check-docs clean docs-configuration
+.PHONY: help demo test bench soak faults mutants fuzz valgrind check check-format check-headers check-layers check-cppcheck check-tidy check-shell check-docs clean docs-configuration
 help: ## what there is
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | sort | expand -t 22
 	@echo "V=asan|tsan|debug|coverage|fuzz builds into build/V"
@@ -138,6 +138,12 @@ MINUTES ?= 30
 soak: all ## two thousand visitors a minute while everything breaks: memory and latency over time
 	@tests/soak/run $(MINUTES)
 
+faults: ## breaks the daemons while people wait, and counts them (docs/reliability.md; about a quarter of an hour)
+	$(MAKE) -s V=asan all
+	tests/faults/run
+mutants: ## plants bugs one at a time and says which test catches each
+	$(MAKE) -s V=asan all unit-programs
+	tests/mutants/run
 bench: all $(BENCH_PROGRAMS) ## the figures of docs/benchmarks.md
 	tests/bench/run
 fuzz: ## each fuzz target for SECONDS (60) under libFuzzer

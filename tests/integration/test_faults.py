@@ -228,6 +228,7 @@ def test_sigterm_ends_every_stream_with_a_retry_and_keeps_every_place(admin, sta
     leaving.signal(signal.SIGTERM)
     for stream in streams:
         stream.wait_end()
+        assert stream.retries == 2  # in the first frame and in the last
         assert not stream.named("closed") and 1000 <= stream.retry < 5000 and not stream.last_id.endswith(".e")
     assert leaving.exit_code() == 0
     assert client.zcard("session:{s}:waiting") == client.zcard("session:{s}:parked") == 30

@@ -74,6 +74,8 @@ def test_who_was_admitted_before_is_not_admitted_again(quick, client, visit):
     streams = [visit(gateways[n % 2]) for n in range(8)]
     wait_until(lambda: sum(1 for stream in streams if stream.named("entry")) == 3, what="three entries")
     left = [stream for stream in streams if not stream.named("entry")]
+    for stream in left:
+        stream.wait_event("waiting-state")
     before = {stream: stream.ticket["ticket"] for stream in left}
     used = next(stream for stream in streams if stream.named("entry"))
     epoch = int(state(client, "epoch"))

@@ -162,3 +162,15 @@ def test_sessions_of_others_and_deleted_ones_leave_no_series_behind(admin, publi
     page = wait_until(lambda: 'session="admit"' not in (text := requests.get(url, timeout=5).text) and text)
     assert 'anteroom_redis_commands_total{command="admit",result="ok"}' in page
     assert metric(publisher, "anteroom_redis_memory_bytes") > 0 and metric(publisher, "anteroom_redis_up") == 1
+
+
+def test_a_refill_is_met_however_rare_the_ticks(start_publisher, scripts, gateways):
+    gateway, publisher = gateways(), start_publisher(tick_ms=60000, lease_ms=600000)
+    api = Admin(publisher.url("admin"))
+    api.create("a", batch=1, intervalMs=300, status="paused")
+    publisher.wait_log("owner", session="a")
+    places = [scripts.join("a", gateway.name) for _ in range(4)]
+    api("POST", "/admin/sessions/a/resume")
+    for place in places:
+        gateway.wait_message("entry", place=place)
+    api.close()

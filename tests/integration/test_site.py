@@ -347,6 +347,7 @@ def test_a_released_seat_is_taken_at_once(start_publisher, gateway, visit, clien
     assert release(gateway, inside[0][1]).status_code == 204  # and nobody gets a second seat by that
     assert client.zcard("session:{s}:active") == 2
     assert_problem(redeem(gateway, inside[0][1], by="x"), 401, "used")
+    assert client.ttl("session:{s}:used:" + place) > 600  # the mark outlives the token
     admin.close()
 
 

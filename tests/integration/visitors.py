@@ -17,6 +17,7 @@ class Stream:
         host, port = url.removeprefix("http://").split(":")
         self.events, self.raw, self.comments = [], b"", 0
         self.status, self.headers, self.ended, self.retry, self.last_id = None, {}, False, None, ticket
+        self.retries = 0  # how often it was told when to come back
         self._more = threading.Condition()
         self._socket = socket.create_connection((host, int(port)), timeout=30)
         lines = [f"GET /api/queue/stream?sessionId={session}{query} HTTP/{version}", f"Host: {host}:{port}",
@@ -69,6 +70,7 @@ class Stream:
                 event[name] = value.removeprefix(" ")
             with self._more:
                 self.retry = int(event["retry"]) if "retry" in event else self.retry
+                self.retries += "retry" in event
                 self.last_id = event.get("id", self.last_id)
                 if "data" in event:
                     event["data"] = json.loads(event["data"])
