@@ -13,11 +13,12 @@ import support
 class Stream:
     """GET /api/queue/stream on a socket of its own. Frames arrive in a thread; every wait has a deadline."""
 
+    retries = 0  # how often it was told when to come back
+
     def __init__(self, url, session, ticket=None, headers=None, version="1.1", query=""):
         host, port = url.removeprefix("http://").split(":")
         self.events, self.raw, self.comments = [], b"", 0
         self.status, self.headers, self.ended, self.retry, self.last_id = None, {}, False, None, ticket
-        self.retries = 0  # how often it was told when to come back
         self._more = threading.Condition()
         self._socket = socket.create_connection((host, int(port)), timeout=30)
         lines = [f"GET /api/queue/stream?sessionId={session}{query} HTTP/{version}", f"Host: {host}:{port}",
