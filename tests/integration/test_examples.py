@@ -105,7 +105,9 @@ def test_nginx_lets_a_token_order_once(nginx, client):
         answer = requests.post(shop + "/order", headers={"X-Entry-Token": token}, data=b"order", timeout=10, allow_redirects=False)
         assert answer.status_code == status
     assert is_used(client, token, "demo")
-    assert requests.get(shop, headers={"X-Entry-Token": token}, timeout=10).status_code == 200  # to look on is allowed
+    mine = {"headers": {"X-Entry-Token": token}, "timeout": 10, "allow_redirects": False}
+    assert requests.get(shop, **mine).status_code == 303, "the token has done its work"
+    assert requests.get(shop + "/thanks", **mine).status_code == 200, "what is behind the order does not ask"
 
 
 def test_nginx_passes_the_line_on(nginx, admin, visit):
