@@ -1,5 +1,9 @@
 """deploy/examples/coupon-worker: everybody admitted has one coupon, whatever becomes of the workers."""
 
+import argparse
+import importlib.machinery
+import importlib.util
+import multiprocessing
 import signal
 import socket
 import sqlite3
@@ -141,6 +145,27 @@ def test_two_workers_share_the_work_and_issue_each_once(client, database, work):
     logs = [stop(process) for process in both]
     assert sum(log.count("coupons=") for log in logs) >= 5
     assert client.xpending(KEY, "coupons")["pending"] == 0 and client.xinfo_consumers(KEY, "coupons") == []
+
+
+def begin_at_once(path, gate):
+    loader = importlib.machinery.SourceFileLoader("coupon_worker", str(support.ROOT / "deploy" / "examples" / "coupon-worker"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("coupon_worker", loader))
+    loader.exec_module(module)
+    gate.wait(20)
+    module.Worker(argparse.Namespace(redis_url="redis://nobody", prefix="", session="s", database=path))
+
+
+def test_workers_may_start_at_the_same_moment(tmp_path):
+    """Of a hundred in fours some met within SQLite's few microseconds, and one of them was told that the database is locked."""
+    fork = multiprocessing.get_context("fork")
+    for number in range(25):
+        gate = fork.Barrier(4)
+        started = [fork.Process(target=begin_at_once, args=(tmp_path / f"coupons-{number}.db", gate)) for _ in range(4)]
+        for process in started:
+            process.start()
+        for process in started:
+            process.join(30)
+        assert [process.exitcode for process in started] == [0] * 4
 
 
 def test_a_user_with_two_places_has_one_coupon_and_no_user_is_no_user(client, database, work):
