@@ -68,22 +68,10 @@ static bool lobby_push(struct push *push, struct place *place)
     if (place->noticed != session->notice_seq)
         session_notice(session, place->noticed == 0, &sse);
     lobby_frame(&sse, session, roster_count(&session->lobby.roster));
-    switch (http_stream_send(place->stream, sse_payload(&sse), sse.len)) {
-    case HTTP_SENT:
-    case HTTP_QUEUED:
-        place->shown = session->lobby.version;
-        place->noticed = session->notice_seq;
-        place->told_s = place->sent_s = push->now_s;
-        metrics_add(push->gateway->metrics, METER_FRAMES, 1, "lobby", NULL, NULL);
-        return true;
-    case HTTP_BUSY:
-        place->dirty = true;
-        metric_add(push->gateway->meters.frames_coalesced, 1);
+    if (!push_send(push, place, &sse, session->lobby.version))
         return false;
-    case HTTP_BROKEN:
-        return false;
-    }
-    return false;
+    metrics_add(push->gateway->metrics, METER_FRAMES, 1, "lobby", NULL, NULL);
+    return true;
 }
 
 void lobby_push_one(struct push *push, struct place *place)

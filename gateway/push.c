@@ -70,6 +70,27 @@ static bool renew_id(struct place *place, struct sse *sse)
     return true;
 }
 
+bool push_send(struct push *push, struct place *place, struct sse *sse, uint32_t shown)
+{
+    if (sse->broken)
+        return false;
+    switch (http_stream_send(place->stream, sse_payload(sse), sse->len)) {
+    case HTTP_SENT:
+    case HTTP_QUEUED:
+        place->shown = shown;
+        place->noticed = place->session->notice_seq;
+        place->told_s = place->sent_s = push->now_s;
+        return true;
+    case HTTP_BUSY: /* the newest wins: whatever holds when the socket drains */
+        place->dirty = true;
+        metric_add(push->gateway->meters.frames_coalesced, 1);
+        return false;
+    case HTTP_BROKEN:
+        return false;
+    }
+    return false;
+}
+
 /* Writes PLACE's state if it differs from what it was shown. True when something was sent. */
 static bool push_place(struct push *push, struct place *place, uint64_t position)
 {
@@ -93,24 +114,12 @@ static bool push_place(struct push *push, struct place *place, uint64_t position
     if (!noticed)
         session_notice(session, place->noticed == 0, &sse);
     sse_waiting_state(&sse, &state);
-    switch (http_stream_send(place->stream, sse_payload(&sse), sse.len)) {
-    case HTTP_SENT:
-    case HTTP_QUEUED:
-        place->shown = (uint32_t)position;
-        place->paused_shown = session->paused;
-        place->noticed = session->notice_seq;
-        place->renew = false;
-        place->told_s = place->sent_s = push->now_s;
-        metric_add(push->gateway->meters.frames_state, 1);
-        return true;
-    case HTTP_BUSY: /* the newest wins: whatever holds when the socket drains */
-        place->dirty = true;
-        metric_add(push->gateway->meters.frames_coalesced, 1);
+    if (!push_send(push, place, &sse, (uint32_t)position))
         return false;
-    case HTTP_BROKEN:
-        return false;
-    }
-    return false;
+    place->paused_shown = session->paused;
+    place->renew = false;
+    metric_add(push->gateway->meters.frames_state, 1);
+    return true;
 }
 
 void push_one(struct push *push, struct place *place)

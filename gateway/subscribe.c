@@ -90,14 +90,17 @@ static bool answer_stream(struct arrival *arrival, struct session *session, cons
     struct place *place = place_add(gateway, session, answer, arrival->conn, arrival->visitor.user);
     if (place)
         place->first = arrival_first(arrival, answer);
-    if (!place || place_ticket(place, ticket, sizeof ticket) != OK) {
+    bool framed = place && place_ticket(place, ticket, sizeof ticket) == OK;
+    if (framed) {
+        first_frame(&sse, place, answer, ticket, !arrival->visitor.has_ticket);
+        framed = !sse.broken;
+    }
+    if (!framed) {
         if (place)
             place_forget(place);
         refuse(gateway, arrival->request, REFUSAL_UNAVAILABLE, NULL, 0);
         return false;
     }
-    first_frame(&sse, place, answer, ticket, !arrival->visitor.has_ticket);
-    CHECK(!sse.broken);
     place->stream =
         http_stream_open(arrival->request, "text/event-stream", stream_headers(gateway, session->id, ticket, headers),
                          sse_payload(&sse), sse.len, &place_stream_owner, place);

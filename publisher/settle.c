@@ -2,6 +2,9 @@
 
 #include "common/base/check.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 void settle_chunk_init(struct settle_chunk *chunk)
 {
     chunk->count = 0;
@@ -43,11 +46,13 @@ enum err settle_chunk_sign(struct settle_chunk *chunk, const struct token_key *k
             result = err;
             continue;
         }
+        snprintf(chunk->expiries[i], sizeof chunk->expiries[i], "%" PRId64, places[i].expires_s);
         chunk->args[chunk->count++] = text_of(places[i].place);
         chunk->args[chunk->count++] = (struct text){NULL, chunk->tokens.len - start};
+        chunk->args[chunk->count++] = text_of(chunk->expiries[i]);
     }
     const char *at = chunk->tokens.data; /* only now: it moved while it grew */
-    for (size_t i = 1; i < chunk->count; at += chunk->args[i].len, i += 2)
+    for (size_t i = 1; i < chunk->count; at += chunk->args[i].len, i += 3)
         chunk->args[i].at = at;
     return result;
 }

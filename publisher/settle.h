@@ -8,9 +8,10 @@
 #define SETTLE_CHUNK 200
 
 struct settle_chunk {
-    struct text args[2 * SETTLE_CHUNK]; /* place, token, place, token … */
+    struct text args[3 * SETTLE_CHUNK]; /* place, token, when it expires, … */
     size_t count;                       /* of args */
     struct buf tokens;
+    char expiries[SETTLE_CHUNK][24];
 };
 
 void settle_chunk_init(struct settle_chunk *chunk);

@@ -28,12 +28,7 @@ uint64_t log_lost(void)
 
 static bool is_plain(struct text text)
 {
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.at[i];
-        if (c <= ' ' || c >= 0x7f || c == '"' || c == '=' || c == '\\')
-            return false;
-    }
-    return text.len > 0;
+    return text.len > 0 && text_is_plain(text) && !memchr(text.at, '=', text.len);
 }
 
 static enum err write_text(struct buf *line, struct text text)

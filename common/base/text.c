@@ -26,6 +26,16 @@ bool text_starts(struct text text, const char *prefix)
     return text.len >= len && memcmp(text.at, prefix, len) == 0;
 }
 
+bool text_is_plain(struct text text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.at[i];
+        if (c <= ' ' || c >= 0x7f || c == '"' || c == '\\')
+            return false;
+    }
+    return true;
+}
+
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t';

@@ -72,6 +72,13 @@ enum line_outcome line_outcome_word(struct text word)
     return LINE_FAILED;
 }
 
+/* What goes on to clients as it is; of anything else nothing. */
+static struct text word_at(const struct redis_reply *reply, size_t index)
+{
+    struct text word = reply_text(reply_at(reply, index));
+    return text_is_plain(word) ? word : (struct text){NULL, 0};
+}
+
 static uint64_t number_at(const struct redis_reply *reply, size_t index)
 {
     int64_t value = reply_int(reply_at(reply, index), 0);
@@ -120,17 +127,17 @@ void line_picture_decode(enum err err, const struct redis_reply *reply, struct l
     picture->head = number_at(reply, 4);
     picture->tail = number_at(reply, 5);
     picture->waiting = number_at(reply, 6);
-    picture->phase = reply_text(reply_at(reply, 7));
-    picture->status = reply_text(reply_at(reply, 8));
+    picture->phase = word_at(reply, 7);
+    picture->status = word_at(reply, 8);
     picture->first = number_at(reply, 9);
     picture->bits = reply_text(reply_at(reply, 10));
-    picture->entry_url = reply_text(reply_at(reply, 11));
-    picture->entry_method = reply_text(reply_at(reply, 12));
-    picture->per_user = reply_text(reply_at(reply, 13));
+    picture->entry_url = word_at(reply, 11);
+    picture->entry_method = word_at(reply, 12);
+    picture->per_user = word_at(reply, 13);
     picture->lobby = number_at(reply, 14);
     picture->starts_at_ms = (int64_t)number_at(reply, 15);
-    picture->order = reply_text(reply_at(reply, 16));
-    picture->seed_hash = reply_text(reply_at(reply, 17));
+    picture->order = word_at(reply, 16);
+    picture->seed_hash = word_at(reply, 17);
     picture->notice = reply_text(reply_at(reply, 18));
     picture->notice_at_ms = (int64_t)number_at(reply, 19);
     picture->admitted = number_at(reply, 20);
@@ -245,15 +252,15 @@ void line_info_decode(enum err err, const struct redis_reply *reply, struct line
     *info = (struct line_info){.outcome = line_outcome_of(err, reply)};
     if (info->outcome != LINE_OK)
         return;
-    info->phase = reply_text(reply_at(reply, 1));
-    info->status = reply_text(reply_at(reply, 2));
+    info->phase = word_at(reply, 1);
+    info->status = word_at(reply, 2);
     info->starts_at_ms = (int64_t)number_at(reply, 3);
     info->ends_at_ms = (int64_t)number_at(reply, 4);
     info->waiting = number_at(reply, 5);
     info->lobby = number_at(reply, 6);
-    info->order = reply_text(reply_at(reply, 7));
-    info->seed_hash = reply_text(reply_at(reply, 8));
-    info->seed = reply_text(reply_at(reply, 9));
+    info->order = word_at(reply, 7);
+    info->seed_hash = word_at(reply, 8);
+    info->seed = word_at(reply, 9);
     info->drawn_first = number_at(reply, 10);
     info->drawn_last = number_at(reply, 11);
     info->now_ms = (int64_t)number_at(reply, 12);

@@ -130,7 +130,7 @@ void line_info_decode(enum err err, const struct redis_reply *reply, struct line
 MUST_CHECK enum err line_peek(struct line *line, struct text session, redis_callback *callback, void *data);
 MUST_CHECK enum err line_reap(struct line *line, struct text session, struct text server, struct text cursor,
                               redis_callback *callback, void *data);
-/** PLACE_TOKENS: place, token, place, token …; COUNT texts. */
+/** PLACE_TOKENS: place, token, when it expires (s) …; COUNT texts. */
 MUST_CHECK enum err line_settle(struct line *line, struct text session, size_t count, const struct text *place_tokens,
                                 redis_callback *callback, void *data);
 

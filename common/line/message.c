@@ -177,11 +177,12 @@ static enum err message_check(const struct message *message)
     case MESSAGE_WAITING_STATE:
         return message->rev > 0 && message->tail >= message->head ? OK : ERR_INVALID;
     case MESSAGE_ENTRY:
-        return place && message->token.len > 0 ? OK : ERR_INVALID;
+        return place && message->token.len > 0 && text_is_plain(message->token) ? OK : ERR_INVALID;
     case MESSAGE_SUPERSEDED:
         return place ? OK : ERR_INVALID;
     case MESSAGE_CLOSED:
-        return message->reason.len > 0 && (place || !message->place.at) ? OK : ERR_INVALID;
+        return message->reason.len > 0 && text_is_plain(message->reason) && (place || !message->place.at) ? OK
+                                                                                                          : ERR_INVALID;
     case MESSAGE_DRAWN:
         return message->places.len > 0 ? OK : ERR_INVALID;
     case MESSAGE_NOTICE:

@@ -144,7 +144,7 @@ enum err token_entry_times(struct text token, int64_t *issued_s, int64_t *expire
 {
     json_t *claims = jws_peek(token);
     json_t *iat = json_object_get(claims, "iat"), *exp = json_object_get(claims, "exp");
-    bool good = json_is_integer(iat) && json_is_integer(exp);
+    bool good = json_is_integer(iat) && json_is_integer(exp) && text_is_plain(token);
     if (good) {
         *issued_s = json_integer_value(iat);
         *expires_s = json_integer_value(exp);

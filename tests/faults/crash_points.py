@@ -1,6 +1,7 @@
 """kill -9 right before and right after every single Redis call of the publisher's tick and of the gateway's work."""
 
 import asyncio
+import signal
 
 from world import World
 
@@ -56,3 +57,25 @@ async def gateway(seed, kills):
         await world.set(owner, status="open")
         await world.crowd.settle()
         return world.count(wrong), world.breaker.struck
+
+
+async def draining(seed, kills):
+    """A gateway that was told to end dies at the k-th place it parks. Nobody else loses a connection: each park is the drain's."""
+    async with World(seed, batch=2, intervalMs=100) as world:
+        await world.publisher(through=False)
+        await world.gateway(through=False)
+        arrivals = asyncio.ensure_future(world.crowd.keep(60))
+        points = [(when, k) for k in (1, 2, 3, 7) for when in ("before", "after")]
+        for number in range(kills):
+            when, k = points[number % len(points)]
+            victim = await world.gateway(drain_s=1)
+            await world.crowd.until(lambda victim=victim: sum(v.url == victim.public for v in world.crowd.in_state("waiting")) >= 12,
+                                    30, "connections on the gateway that is to end")
+            trap = world.breaker.trap(victim, k, when, matches=lambda name: name == "park")
+            world.urls.remove(victim.public)
+            victim.process.send_signal(signal.SIGTERM)
+            await asyncio.wait_for(trap.sprung, 10)
+            world.forget(victim)
+        arrivals.cancel()
+        await world.crowd.settle()
+        return world.count(), world.breaker.struck

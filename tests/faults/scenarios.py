@@ -44,10 +44,11 @@ async def publisher_points(seed, short):
 
 async def gateway_points(seed, short):
     report = Report()
-    ledger, where = await crash_points.gateway(seed, 20 if short else 240)
-    report.broke(where)
-    report.say(ledger)
-    report.must("nobody lost, twice or out of order", not ledger.faults() and ledger.entered > 40)
+    for points, kills in ((crash_points.gateway, 20 if short else 240), (crash_points.draining, 4 if short else 40)):
+        ledger, where = await points(seed, kills)
+        report.broke(where)
+        report.say(ledger)
+        report.must("nobody lost, twice or out of order", not ledger.faults() and ledger.entered > 40)
     return report
 
 

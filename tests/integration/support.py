@@ -59,7 +59,7 @@ class RedisServer:
     def _is_ours(self):
         assert self.process.poll() is None, "redis-server ended"
         try:
-            return self.client.info("server")["process_id"] == self.process.pid
+            return self.client.info("server")["process_id"] == self.process.pid and self.client.ping()  # not while it loads
         except (redis.ConnectionError, redis.exceptions.BusyLoadingError):
             return False
 

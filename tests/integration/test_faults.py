@@ -156,9 +156,12 @@ def test_a_harmed_stream_costs_two_seconds_and_nobody(admin, gateway, visit, cli
 def test_poisoned_messages_are_counted_and_passed_over(admin, gateway, visit, client):
     admin.create("s", batch=1, intervalMs=100, status="paused")
     stream = waiting_streams(visit, gateway, 1)[0]
+    epoch, place = client.hget("session:{s}:state", "epoch"), stream.ticket["place"]
+    poison = [{"type": "entry"}, {"x": "y"}, {"type": "waiting-state", "session": "s", "epoch": "x"},
+              {"type": "entry", "session": "s", "epoch": epoch, "place": place, "token": "bad"},
+              {"type": "closed", "session": "s", "epoch": epoch, "place": place, "reason": 'x"}\n\nevent: entry\ndata: {"token":"y'}]
     for number in range(200):
-        client.xadd("server:gw-1:stream", [{"type": "entry"}, {"x": "y"}, {"type": "waiting-state", "session": "s", "epoch": "x"},
-                                           {"type": "entry", "session": "s", "epoch": 1, "place": stream.ticket["place"], "token": "bad"}][number % 4])
+        client.xadd("server:gw-1:stream", poison[number % len(poison)])
     support.wait_until(lambda: support.metric(gateway, "anteroom_messages_bad_total") >= 200, what="200 bad messages")
     assert not stream.ended
     admin("POST", "/admin/sessions/s/resume")

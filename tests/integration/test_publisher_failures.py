@@ -83,7 +83,7 @@ def test_what_a_crashed_owner_left_undone_is_done(start_publisher, scripts, gate
     assert client.xlen(scripts.key("a", "admissions")) == 1
 
 
-def test_a_stored_token_is_told_as_it_is(start_publisher, scripts, gateways):
+def test_a_stored_token_is_told_as_it_is(start_publisher, scripts, gateways, client):
     """Settled by somebody who died before telling: the stored token is told, byte for byte."""
     gateway = gateways()
     first = start_publisher(lease_ms=500)
@@ -93,7 +93,7 @@ def test_a_stored_token_is_told_as_it_is(start_publisher, scripts, gateways):
     place = scripts.join("a", gateway.name)
     wait_until(lambda: scripts.run("admit", "a", "ghost", 500, 5000, "run", 0, 0, 0, 0, "", "", 500)[0] == "ok")
     stored = jwt.encode({"iat": 1700000000, "exp": 1700000600, "jti": place}, "another-key-of-32-bytes-0123456789")
-    scripts.run("settle", "a", place, stored)
+    scripts.run("settle", "a", place, stored, int(client.zscore(scripts.key("a", "active"), place)))
     start_publisher(lease_ms=500)
     entry = gateway.wait_message("entry", place=place)
     assert entry["token"] == stored and entry["expires"] == "1700000600"

@@ -62,7 +62,7 @@ class Ledger:
     def new_line(self, epoch, now):
         self.epoch = epoch
         self.line, self.by_ticket = [], {}  # tickets of those waiting, ascending
-        self.unsettled = {}
+        self.unsettled = {}  # place → expiry of its seat, None before a tick has said it
         self.seats = {}  # place → expiry, settled only
         self.tail = self.head = self.rev = self.base = 0
         self.admitted = 0
@@ -291,12 +291,14 @@ class Ledger:
     def saw_settle(self, args, reply, now):
         if reply[:1] == ['none']:
             return
-        offered = dict(zip(args[::2], args[1::2]))
+        offered = dict(zip(args[::3], args[1::3]))
         for place_id, token, server in zip(reply[::3], reply[1::3], reply[2::3]):
             place = self.places[place_id]
             require(place.state == ADMITTED and not place.released, 'duplicated', 'a token for', place)
             if place.token is None:
                 require(token == offered[place_id], 'token', token, 'was not offered')
+                seat = self.unsettled[place_id]
+                require(token_expiry(token) == seat, 'token', token, 'ends when its seat does not:', seat)
                 place.token = token
                 self.unsettled.pop(place_id, None)
                 self.seats[place_id] = token_expiry(token)
@@ -353,6 +355,9 @@ class Ledger:
         if self.admitted_now:
             self.check_rate(reply)
             self.check_limits(now)
+        for place_id, expiry in zip(reply[24][::5], reply[24][4::5]):
+            if place_id in self.unsettled:
+                self.unsettled[place_id] = expiry
         self.check_announcement(reply, state)
         self.expire_seats(now)
 
@@ -379,7 +384,7 @@ class Ledger:
             self.remove(place)
             self.head = ticket
             place.state, place.kept = ADMITTED, None
-            self.unsettled[place.id] = True
+            self.unsettled[place.id] = None
             self.admitted_now += 1
         self.admitted += self.admitted_now
         self.count['admitted'] += self.admitted_now

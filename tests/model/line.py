@@ -70,7 +70,7 @@ class Line:
 
     def settle_all(self, tick, nonce='n'):
         outbox = tick['outbox']
-        words = [word for place in outbox[::5] for word in (place, 'token.%s.%s' % (place, nonce))]
+        words = [word for place, expiry in zip(outbox[::5], outbox[4::5]) for word in (place, 'token.%s.%s' % (place, nonce), expiry)]
         return self.call('settle', *words) if words else []
 
     def dump(self):

@@ -51,6 +51,8 @@ MUTANTS = [
     Mutant('lease-clamp-forgotten', 'a step back of the clock leaves the line without an owner',
            [('admit', "call('HSET', STATE, 'owner_until', owner_until) end", 'end')], rule='lease'),
     Mutant('token-overwritten', 'a place has two tokens', [('settle', "'HSETNX'", "'HSET'")]),
+    Mutant('token-of-an-older-tick', 'a publisher that stood still stores a token that ends before its seat',
+           [('settle', 'local current = tonumber(', 'local current = true or tonumber(')], rule='seat'),
     Mutant('outbox-dropped-untokened', 'somebody is dropped who has no token',
            [('admit', CONFIRM, "    call('ZREM', OUTBOX, ARGV[i])\n")]),
     # the same, in the daemons

@@ -50,11 +50,11 @@ class Publisher:
     def deliver(self, answer):
         outbox, offered = answer[24], []
         for place, _, _, _, expiry in zip(*[iter(outbox)] * 5):
-            offered += [place, '%s.%d.%d' % (place, self.world.random.randrange(10 ** 9), expiry)]  # signatures differ
+            offered += [place, '%s.%d.%d' % (place, self.world.random.randrange(10 ** 9), expiry), expiry]  # signatures differ
         if not offered:
             return
         if 'confirm before settle' in self.flags:
-            self.settled = offered[::2]
+            self.settled = offered[::3]
         tokens = yield ('settle', *offered)
         for place, token, server in zip(*[iter(tokens)] * 3):
             if server:

@@ -50,8 +50,20 @@ def a_token_is_never_written_twice(line):
     same(line.settle_all(tick, 'first'), ['a', 'token.a.first', 'g1.b'])
     line.resume('a', server='g2.b')
     same(line.settle_all(tick, 'second'), ['a', 'token.a.first', 'g1.b'])
-    same(line.call('settle', 'nobody', 'token'), [])
+    same(line.call('settle', 'nobody', 'token', 0), [])
     same(line.resume('a'), ['entered', 'a', int(line.state('epoch')), 'token.a.first'])
+
+
+@scene(batch=1)
+def a_token_that_ends_before_its_seat_is_not_taken(line):
+    line.join('a', server='g1.b')
+    older = line.admit()
+    line.now += 5000
+    newer = line.admit()  # the seat's time is renewed: another owner, while the first one stood still
+    same(newer['outbox'][4] - older['outbox'][4], 5)
+    same(line.settle_all(older, 'older'), [])
+    same(line.settle_all(newer, 'newer'), ['a', 'token.a.newer', 'g1.b'])
+    same(line.settle_all(older, 'older'), ['a', 'token.a.newer', 'g1.b'])
 
 
 @scene(batch=1)

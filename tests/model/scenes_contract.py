@@ -1,6 +1,6 @@
 """Scenes: what every script promises: nothing half done, and clear answers to whoever asks too much."""
 from ledger import require
-from line import Line, attempt, same
+from line import START, Line, attempt, same
 from scenes import scene
 from scripts import PREFIX, keys, named
 
@@ -20,6 +20,8 @@ def furnished(connection, changes):
     return line
 
 
+ENDS = START // 1000 + 62  # the seats of the second tick of a furnished line
+
 CALLS = {
     'join': ('q1', 'user9', 'g1.b', 'q1:1', 'poll', 0, 0, 'doorbell', 's'),
     'resume': ('p6', 'g3.b', 'new:1', 'stream', '', 0, 0),
@@ -28,7 +30,7 @@ CALLS = {
     'status': ('p5', 'poll', 0, 0),
     'sync': (),
     'admit': ('A', 3000, 5000, 'run', 0, 0, 0, 0, '', '', 500, 'p0'),
-    'settle': ('p2', 'a token', 'p3', 'another'),
+    'settle': ('p2', 'a token', ENDS, 'p3', 'another', ENDS),
     'reap': ('g0.b', '0'),
     'release': ('p0', 100, '0 (released)', 'doorbell', 's'),
     'configure': ('patch', '*', '', 'me', 'patch', '{}', 'seed', 'hash', 'batch', 7),
@@ -69,7 +71,7 @@ def arguments_that_make_no_sense_change_nothing(line):
     connection, changes = line.redis, line.changes
     wrong = ((1, 'x'), (2, 'x'), (4, ''), (5, 'x'), (6, 'x'), (7, ''), (8, 'much'), (10, ''))
     cases = [('admit', at, value) for at, value in wrong]
-    cases += [('join', 5, 'x'), ('resume', 5, 'x'), ('leave', 1, 'x'), ('status', 2, 'x'), ('settle', 3, None), ('release', 1, ''),
+    cases += [('join', 5, 'x'), ('resume', 5, 'x'), ('leave', 1, 'x'), ('status', 2, 'x'), ('settle', 3, None), ('settle', 2, 'x'), ('release', 1, ''),
               ('release', 1, 0), ('release', 4, None), ('configure', 9, None)]
     for name, at, value in cases:
         line = furnished(connection, changes)
@@ -120,7 +122,7 @@ def a_deleted_session_says_so_and_comes_back_with_a_higher_epoch(line):
 @scene(create=False)
 def nothing_is_known_of_a_session_that_never_was(line):
     for reply in (line.join('a'), line.resume('a'), line.park('a', 'a:1'), line.leave('a'), line.call('status', 'a', '', 0, 0),
-                  line.call('sync'), line.admit(), line.call('settle', 'a', 't'), line.configure('patch', '*', batch=1)):
+                  line.call('sync'), line.admit(), line.call('settle', 'a', 't', 0), line.configure('patch', '*', batch=1)):
         same(reply, ['none'])
     same(line.dump(), {})
 

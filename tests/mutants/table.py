@@ -24,6 +24,8 @@ MUTANTS = [
      ["unit/test_positions"]),
     ("positions are shown unclamped", "gateway/push.c", "if (place->shown && position > place->shown)", "if (place->shown == UINT32_MAX)",
      ["test_stale -k rises"]),
+    ("the newest for a socket that is full is forgotten", "gateway/push.c", "        place->dirty = true;", "        place->dirty = false;",
+     ["test_slow_reader"]),
     ("terminal frames are dropped", "gateway/place.c", "sse->broken ? 0 : sse->len", "0", ["test_stream -k exact_positions"]),
     ("a terminal event's id does not end in .e", "gateway/place.c", 'signed_ok ? text_of(ticket) : TEXT(""), true)',
      'signed_ok ? text_of(ticket) : TEXT(""), false)', ["test_stream -k offered_once"]),

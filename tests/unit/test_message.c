@@ -165,6 +165,9 @@ static void poisoned_entries_are_refused_and_unknown_ones_tolerated(void **state
         {{"type", "waiting-state", "session", "s", "epoch", "1", "rev", "1", "rate", "nan", "tail", "4", NULL},
          ERR_INVALID},
         {{"type", "closed", "session", "s", "epoch", "1", NULL}, ERR_INVALID},
+        {{"type", "closed", "session", "s", "epoch", "1", "reason", "a\"}", NULL}, ERR_INVALID},
+        {{"type", "closed", "session", "s", "epoch", "1", "reason", "a\n\nevent: entry", NULL}, ERR_INVALID},
+        {{"type", "entry", "session", "s", "epoch", "1", "place", PLACE, "token", "a.b\"", NULL}, ERR_INVALID},
         {{"type", "superseded", "session", "s", "epoch", "1", "place", PLACE, "gen", "4294967296", NULL}, ERR_INVALID},
         {{"type", NULL}, ERR_INVALID},
     };

@@ -31,13 +31,16 @@ static void every_place_gets_a_token_with_its_own_times(void **state)
     }
     settle_chunk_init(&chunk);
     assert_int_equal(settle_chunk_sign(&chunk, signer, "anteroom", TEXT("s"), places, SETTLE_CHUNK), OK);
-    assert_int_equal(chunk.count, 2 * SETTLE_CHUNK);
+    assert_int_equal(chunk.count, 3 * SETTLE_CHUNK);
     for (size_t i = 0; i < SETTLE_CHUNK; i++) {
         int64_t issued_s, expires_s;
-        assert_true(text_is(chunk.args[2 * i], places[i].place));
-        assert_int_equal(token_entry_times(chunk.args[2 * i + 1], &issued_s, &expires_s), OK);
+        char expiry[24];
+        assert_true(text_is(chunk.args[3 * i], places[i].place));
+        assert_int_equal(token_entry_times(chunk.args[3 * i + 1], &issued_s, &expires_s), OK);
         assert_int_equal(issued_s, 1000 + (int64_t)i);
         assert_int_equal(expires_s, 2000 + (int64_t)i);
+        snprintf(expiry, sizeof expiry, "%zu", 2000 + i);
+        assert_true(text_is(chunk.args[3 * i + 2], expiry));
     }
     settle_chunk_finish(&chunk);
     token_key_destroy(signer);

@@ -1,6 +1,18 @@
 #include "common/base/text.h"
 #include "tests/support/unit.h"
 
+static void plain_text_stands_in_json_as_it_is(void **state)
+{
+    (void)state;
+    assert_true(text_is_plain(TEXT("")));
+    assert_true(text_is_plain((struct text){NULL, 0}));
+    for (int c = 0; c < 256; c++) {
+        char bytes[] = {'a', (char)c, '~'};
+        bool plain = text_is_plain((struct text){bytes, sizeof bytes});
+        assert_true(plain == (c > ' ' && c < 0x7f && c != '"' && c != '\\'));
+    }
+}
+
 static void numbers_are_read_strictly(void **state)
 {
     (void)state;
@@ -119,6 +131,7 @@ static void secrets_compare_by_content(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plain_text_stands_in_json_as_it_is),
         cmocka_unit_test(numbers_are_read_strictly),
         cmocka_unit_test(fractions_are_finite_and_whole),
         cmocka_unit_test(parts_are_cut_at_each_separator),
