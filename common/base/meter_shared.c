@@ -1,6 +1,7 @@
 #include "common/base/meter_shared.h"
 
 #include "common/base/clock.h"
+#include "common/base/log.h"
 #include "common/base/process.h"
 #include "common/base/version.h"
 
@@ -18,4 +19,5 @@ void meter_shared_refresh(struct metrics *metrics)
     metrics_set(metrics, METER_RESIDENT_BYTES, (double)figures.resident_bytes, NULL, NULL, NULL);
     metrics_set(metrics, METER_OPEN_FDS, (double)figures.open_fds, NULL, NULL, NULL);
     metrics_set(metrics, METER_MAX_FDS, (double)figures.max_fds, NULL, NULL, NULL);
+    metrics_set(metrics, METER_LOG_LOST, (double)log_lost(), NULL, NULL, NULL);
 }

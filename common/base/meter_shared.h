@@ -16,6 +16,7 @@ enum meter_shared {
     METER_REDIS_DURATION,
     METER_LOOP_LAG,
     METER_CLOCK_DIFFERENCE,
+    METER_LOG_LOST,
     METER_SHARED, /* where a program's own begin */
 };
 
@@ -48,8 +49,12 @@ enum meter_shared {
                         "How late a timer of the event loop fired.",                                                  \
                         METRIC_HISTOGRAM,                                                                             \
                         {NULL}},                                                                                      \
-    [METER_CLOCK_DIFFERENCE] = {                                                                                      \
-        "anteroom_clock_difference_seconds", "This machine's clock minus Redis' clock.", METRIC_GAUGE, {NULL}}
+    [METER_CLOCK_DIFFERENCE] = {"anteroom_clock_difference_seconds",                                                  \
+                                "This machine's clock minus Redis' clock.",                                           \
+                                METRIC_GAUGE,                                                                         \
+                                {NULL}},                                                                              \
+    [METER_LOG_LOST] = {                                                                                              \
+        "anteroom_log_lines_lost_total", "Log lines that could not be written.", METRIC_COUNTER, {NULL}}
 
 /** Once: the program, its version, when it started. */
 void meter_shared_start(struct metrics *metrics, const char *program);

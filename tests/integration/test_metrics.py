@@ -18,6 +18,7 @@ BOTH = [
     ("process_open_fds", "gauge", ""), ("process_max_fds", "gauge", ""), ("process_start_time_seconds", "gauge", ""), ("anteroom_redis_up", "gauge", ""),
     ("anteroom_redis_commands_total", "counter", "command result"), ("anteroom_redis_command_duration_seconds", "histogram", "connection"),
     ("anteroom_event_loop_lag_seconds", "histogram", ""), ("anteroom_clock_difference_seconds", "gauge", ""),
+    ("anteroom_log_lines_lost_total", "counter", ""),
 ]
 GATEWAY = BOTH + [
     ("anteroom_connections", "gauge", "session"), ("anteroom_connections_max", "gauge", ""), ("anteroom_connections_closed_total", "counter", "reason"),

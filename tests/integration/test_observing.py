@@ -10,10 +10,11 @@ import requests
 
 import support
 import visitors
+from test_real_input import free_port
 
 GATEWAY = """anteroom_build_info process_cpu_seconds_total process_resident_memory_bytes process_open_fds process_max_fds
 process_start_time_seconds anteroom_redis_up anteroom_redis_commands_total anteroom_redis_command_duration_seconds
-anteroom_event_loop_lag_seconds anteroom_clock_difference_seconds anteroom_connections anteroom_connections_max
+anteroom_event_loop_lag_seconds anteroom_clock_difference_seconds anteroom_log_lines_lost_total anteroom_connections anteroom_connections_max
 anteroom_connections_closed_total anteroom_http_requests_total anteroom_http_request_duration_seconds anteroom_joins_total
 anteroom_refusals_total anteroom_frames_total anteroom_frames_coalesced_total anteroom_sent_bytes_total
 anteroom_entry_delivery_seconds anteroom_entries_swept_total anteroom_stream_lag_messages anteroom_stream_lag_seconds
@@ -87,6 +88,30 @@ def test_logs_hold_no_secret(admin, publisher, start_gateway, visit, form):
     text = gateway.text() + publisher.text()
     for secret in ("eyJ", support.ENTRY_KEY, support.TICKET_KEY, support.ADMIN_TOKEN, "secret-in-a-query", "127.0.0.1:5"):
         assert secret not in text
+
+
+def test_a_log_that_cannot_be_written_stops_nobody_and_is_counted(admin, folder, redis_server, visit):
+    admin.create("s", status="paused")
+    public, metrics = (f"127.0.0.1:{free_port()}" for _ in range(2))
+    with open("/dev/full", "w") as full:
+        gateway = subprocess.Popen([str(support.BUILD / "anteroom-gateway"), f"--redis-url={redis_server.url}", f"--entry-key-file={folder.entry_key}",
+                                    f"--ticket-key-file={folder.ticket_key}", f"--listen={public}", f"--metrics-listen={metrics}", "--server-id=gw-full",
+                                    "--drain-notice-s=0", "--drain-s=0"], stderr=full)
+    try:
+        support.wait_until(lambda: answers(f"http://{public}/readyz"), what="a ready gateway")
+        visit(f"http://{public}").wait_position(1)
+        text = requests.get(f"http://{metrics}/metrics", timeout=5).text
+        assert int(re.search(r"^anteroom_log_lines_lost_total (\d+)$", text, re.MULTILINE)[1]) > 0
+    finally:
+        gateway.terminate()
+        assert gateway.wait(20) == 0
+
+
+def answers(url):
+    try:
+        return requests.get(url, timeout=5).status_code == 200
+    except requests.ConnectionError:
+        return False
 
 
 def test_an_access_log_line_is_one_event(gateway):

@@ -4,6 +4,8 @@ import signal
 import threading
 import time
 
+import pytest
+import redis
 import requests
 
 import proxy
@@ -37,17 +39,37 @@ def test_lookups_that_get_no_answer_are_repeated(admin, folder, redis_server, st
     between.close()
 
 
-def test_parks_and_leaves_outlive_a_full_redis(admin, gateway, visit, client):
+def fill_memory(client, redis_server):
+    del redis_server
+    client.config_set("maxmemory", 1)
+    return lambda: client.config_set("maxmemory", 0)
+
+
+def fill_disk(client, redis_server):
+    """Redis takes no writes while it cannot save: MISCONF."""
+    (redis_server.folder / "dump.rdb").mkdir()
+    client.config_set("save", "3600 1")
+    client.bgsave()
+    support.wait_until(lambda: client.info("persistence")["rdb_last_bgsave_status"] == "err", what="a save that fails")
+    with pytest.raises(redis.ResponseError, match="MISCONF"):
+        client.set("x", 1)
+    return lambda: client.config_set("stop-writes-on-bgsave-error", "no")
+
+
+@pytest.mark.parametrize("fill", [fill_memory, fill_disk])
+def test_parks_and_leaves_outlive_a_full_redis(admin, gateway, visit, client, redis_server, fill):
     admin.create("s", batch=1, intervalMs=60000, status="paused")
     streams = waiting_streams(visit, gateway, 5)
-    client.config_set("maxmemory", 1)
+    empty = fill(client, redis_server)
+    refused = requests.post(gateway.url("public") + "/api/queue/join?sessionId=s", timeout=5)
+    assert refused.status_code == 503 and int(refused.headers["Retry-After"]) > 0
     for stream in streams[:4]:
         stream.close()
     left = requests.post(gateway.url("public") + "/api/queue/leave", params={"ticket": streams[4].last_id}, timeout=5)
     assert left.status_code == 204
     support.wait_until(lambda: support.metric(gateway, "anteroom_redis_commands_total", command="park", result="refused by the peer") >= 4,
                        what="four refused parks")
-    client.config_set("maxmemory", 0)
+    empty()
     support.wait_until(lambda: client.zcard("session:{s}:parked") == 4 and client.zcard("session:{s}:waiting") == 4, timeout=20,
                        what="the parks and the leave")
 
