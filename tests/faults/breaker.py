@@ -70,11 +70,12 @@ class Trap:
 
 
 class Breaker:
-    def __init__(self, folder, target):
+    def __init__(self, folder, target, chance):
         self.path = pathlib.Path(folder) / "breaker.sock"
         self.url, self.target = f"unix://{self.path}", str(target)
         self.names, self.traps, self.struck = script_names(), {}, collections.Counter()
         self.partitioned = set()  # pids that reach nobody
+        self.loss, self.chance, self.lost = 0.0, chance, collections.Counter()  # the share of answers that are withheld; of which calls
         self.tasks = set()
         self.server = None
 
@@ -119,9 +120,14 @@ class Breaker:
             answer, _ = await read_value(redis)
             if due and trap.when == "after" and self._spring(trap, name):
                 return
+            if self.loss and self.chance.random() < self.loss:
+                self.lost[name] += 1
+                if self.chance.random() < 0.5:
+                    await client.read()  # silence, until the process gives up
+                return
             to_client.write(answer)
             if name == "SUBSCRIBE":
-                while data := await redis.read(1 << 16):
+                while (data := await redis.read(1 << 16)) and not to_client.is_closing():
                     to_client.write(data)
                 return
 

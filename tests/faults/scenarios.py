@@ -7,6 +7,7 @@ import clock
 import crash_points
 import gateways
 import publishers
+import redis_harm
 
 
 class Report:
@@ -91,6 +92,21 @@ async def rolling_restart(seed, short):
     return report
 
 
+async def redis_harmed(seed, short):
+    report = Report()
+    names = list(redis_harm.SHORT if short else redis_harm.HARMS)
+    ledger, recovered, done = await redis_harm.harmed(seed, 1 if short else 3, names, 30 if short else 150)
+    report.say(", ".join(f"{name} {count}" for name, count in sorted(done.items())))
+    report.say("seconds until people are let in again:", ", ".join(f"{name} {value:.1f}" for name, value in recovered.items()))
+    report.say(ledger)
+    report.must("nobody lost, twice or out of order", not ledger.faults() and ledger.entered > 100)
+    report.must("people are let in again", max(recovered.values()) < 20)
+    ledger = await redis_harm.naive(seed, 5 if short else 20)
+    report.say("control (pop, then publish):", ledger)
+    report.must("the control loses people", ledger.lost > 0)
+    return report
+
+
 async def clock_jumps(seed, short):
     report = Report()
     for under_redis in (True,) if short else (True, False):
@@ -113,5 +129,5 @@ async def hostile_clients(seed, short):
 
 
 ALL = {"publisher-points": publisher_points, "gateway-points": gateway_points, "publishers": several_publishers,
-       "gateways": gateway_harm, "rolling-restart": rolling_restart, "clock": clock_jumps,
+       "gateways": gateway_harm, "rolling-restart": rolling_restart, "redis": redis_harmed, "clock": clock_jumps,
        "clients": hostile_clients}

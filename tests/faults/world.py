@@ -18,20 +18,20 @@ SESSION = "s"
 class World:
     """async with World(seed, batch=…, intervalMs=…): a session that is paused, no daemon running."""
 
-    def __init__(self, seed, **config):
+    def __init__(self, seed, redis=(), **config):
         self.seed, self.chance = seed, random.Random(seed)
         self.config = {"batch": 5, "intervalMs": 100, "graceMs": 120000, **config}
         self.urls, self.daemons, self.numbers = [], [], 0
         self.crowd = crowd.Crowd(SESSION, self.urls, seed + 1)
         self.broken = []
-        self.start_redis = support.RedisServer
+        self.start_redis = lambda folder: support.RedisServer(folder, *redis)
 
     async def __aenter__(self):
         self.scratch = tempfile.TemporaryDirectory(prefix="anteroom-faults-")
         self.folder = support.Folder(pathlib.Path(self.scratch.name))
         self.redis = self.start_redis(self.scratch.name)
         self.client = self.redis.client
-        self.breaker = breaker.Breaker(self.scratch.name, self.redis.socket)
+        self.breaker = breaker.Breaker(self.scratch.name, self.redis.socket, random.Random(self.seed + 2))
         await self.breaker.start()
         maker = await self.publisher("maker", through=False)
         admin = support.Admin(maker.url("admin"))
