@@ -1,5 +1,6 @@
 #include "gateway/arrival.h"
 
+#include "common/base/clock.h"
 #include "common/base/entropy.h"
 #include "common/base/log.h"
 #include "common/line/message.h"
@@ -51,6 +52,8 @@ static enum err arrival_join(struct arrival *arrival, const struct session *sess
     struct gateway *gateway = arrival->gateway;
     uint8_t random[16];
     char conn[CONN_SIZE];
+    if (clock_mono_ms() < gateway->newcomers_from_ms)
+        return ERR_UNSENT;
     entropy_fill(random, sizeof random);
     base64url_encode(arrival->place, random, sizeof random);
     struct line_join join = {
@@ -230,7 +233,7 @@ static void arrival_answered(struct arrival *arrival, const struct line_place *a
         session_deleted(session);
     if (session && (answer->outcome == LINE_LOST || answer->outcome == LINE_NONE))
         restoration_open(session, "Redis knows less than was answered before");
-    if (session && placed && answer->tail > session->restoration.tail_seen)
+    if (session && placed && answer->epoch == session->epoch_seen && answer->tail > session->restoration.tail_seen)
         session->restoration.tail_seen = answer->tail;
     if (!session && placed)
         arrival_park(arrival, answer->place, arrival->state == ARRIVAL_JOIN);

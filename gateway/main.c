@@ -63,13 +63,19 @@ static const struct route metrics_routes[] = {
 
 /* ---- hooks ---- */
 
+#define NEWCOMERS_WAIT_MS 2000 /* the others are connected again within 1 s, and look each second */
+
 static void commands_event(void *data, enum redis_event event, const char *detail)
 {
     struct gateway *gateway = data;
     log_event(event == REDIS_UP ? LOG_INFO : LOG_WARN, event == REDIS_UP ? "redis-up" : "redis-down",
               LOG_S("connection", "commands"), LOG_S("detail", detail));
-    if (event != REDIS_UP)
+    if (event != REDIS_UP) {
+        gateway->newcomers_from_ms = UINT64_MAX;
         return;
+    }
+    if (gateway->newcomers_from_ms > 0)
+        gateway->newcomers_from_ms = clock_mono_ms() + NEWCOMERS_WAIT_MS;
     membership_beat(&gateway->membership);
     parks_flush(&gateway->parks);
     inbox_poke(&gateway->inbox);

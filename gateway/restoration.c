@@ -79,6 +79,8 @@ void restoration_open(struct session *session, const char *why)
         .head = positions->head > restoration->head_seen ? positions->head : restoration->head_seen,
         .admitted = restoration->admitted,
     };
+    if (most.tail < most.head) /* an entry came before any word of its ticket */
+        most.tail = most.head;
     log_event(LOG_ERROR, "data-lost", LOG_T("session", session->name), LOG_I("known_epoch", most.epoch),
               LOG_I("known_rev", most.rev), LOG_S("detail", why));
     enlist(session);

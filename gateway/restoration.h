@@ -11,7 +11,7 @@ struct session;
 
 struct restoration {
     struct kept kept;      /* what to open it with */
-    uint64_t tail_seen;    /* highest ticket an answer told, in any epoch */
+    uint64_t tail_seen;    /* highest ticket an answer told in the epoch of the last picture */
     uint64_t head_seen;    /* highest ticket whose entry was seen */
     uint64_t admitted;     /* as last announced */
     uint64_t opened_epoch; /* the epoch that our knowledge went into */

@@ -123,7 +123,10 @@ struct line_known session_known(const struct session *session)
 {
     if (!session || !session->known)
         return (struct line_known){0, 0};
-    return (struct line_known){session->positions.epoch, session->positions.tail};
+    struct line_known known = {session->positions.epoch, session->positions.tail};
+    if (session->epoch_seen == known.epoch && session->restoration.tail_seen > known.tail)
+        known.tail = session->restoration.tail_seen;
+    return known;
 }
 
 struct line_known session_known_by(const struct session *session, const struct ticket *ticket)

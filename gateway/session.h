@@ -57,7 +57,7 @@ struct session {
     size_t audited;        /* row the rotating audit goes on at */
     double audit_credit;   /* lookups it may make here */
     bool peeking;          /* a question about (epoch, rev) is under way, asked when we knew: */
-    uint64_t peek_epoch, peek_rev;
+    uint64_t peek_epoch, peek_rev, peek_tail;
     char *info; /* what /api/queue/info last said, but for the time; NULL */
     uint64_t info_ms;
     struct metric_series *connections;

@@ -85,6 +85,7 @@ static bool lookup_send(struct sweep *sweep, struct place *place)
         .conn = name,
         .mode = TEXT("stream"),
         .expect = name,
+        .gen = place->gen,
         .known = {place->epoch, place->ticket}, /* older data must not tell that it is gone */
     };
     if (line_resume(&gateway->line, &resume, lookup_answered, lookup) != OK) {
@@ -134,7 +135,9 @@ static void peek_answered(void *data, enum err err, const struct redis_reply *re
     }
     /* Older than what was known when the question was asked: messages may have overtaken the answer since. */
     const struct positions *known = &session->positions;
-    if (epoch < session->peek_epoch || (epoch == session->peek_epoch && rev < session->peek_rev)) {
+    uint64_t tail = (uint64_t)reply_int(reply_at(reply, 3), 0);
+    if (epoch < session->peek_epoch ||
+        (epoch == session->peek_epoch && (rev < session->peek_rev || tail < session->peek_tail))) {
         restoration_open(session, "Redis has older data");
     } else if (!session->known || epoch > known->epoch || (epoch == known->epoch && rev > known->rev)) {
         session_sync(session);
@@ -147,6 +150,7 @@ static void peek(struct sweep *sweep, struct session *session)
         return;
     session->peek_epoch = session->known ? session->positions.epoch : 0;
     session->peek_rev = session->known ? session->positions.rev : 0;
+    session->peek_tail = session_known(session).tail;
     session->peeking = line_peek(&sweep->gateway->line, session->name, peek_answered, session) == OK;
 }
 
@@ -193,9 +197,10 @@ static void audit(struct sweep *sweep, struct session *session)
 static void sweep_session(struct sweep *sweep, struct session *session)
 {
     size_t in_line = roster_count(&session->roster), in_lobby = roster_count(&session->lobby.roster);
+    if (in_line + in_lobby > 0 || session_known(session).tail > session->positions.tail)
+        peek(sweep, session);
     if (in_line + in_lobby == 0)
         return;
-    peek(sweep, session);
     if (in_line > 0)
         check_overdue(sweep, session);
     audit(sweep, session);

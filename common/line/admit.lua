@@ -21,7 +21,7 @@ end
 if not epoch then return {'none'} end
 if phase == 'deleted' then return {'deleted'} end
 if known_epoch > epoch or (known_epoch == epoch and known_rev > rev) then return {'lost'} end -- rule: lost
-local o = call('HMGET', STATE, 'owner', 'owner_until', 'tokens', 'refilled', 'admitted', 'announced', 'dirty', 'run', 'cleared')
+local o = call('HMGET', STATE, 'owner', 'owner_until', 'tokens', 'refilled', 'admitted', 'announced', 'dirty', 'run', 'cleared', 'doubt_until')
 local adaptive = call('HGET', CONFIG, 'adaptive')
 adaptive = adaptive and cjson.decode(adaptive)
 local load_key = adaptive and adaptive.loadKey or ''
@@ -41,6 +41,15 @@ call('HLEN', SERVERS) call('ZCARD', OUTBOX) call('HLEN', ENTRIES) call('ZCARD', 
 
 local clock = line_clock(step)
 call('HSET', STATE, 'owner', me, 'owner_until', now + lease, 'clock', clock, 'seen', now, 'run', ARGV[4])
+
+-- Another Redis process than the one that wrote this data: it may be older than others know. They have so long to say so,
+-- before anybody is let in who was let in already (a caller that was fenced, or frozen, does not know).
+local DOUBT = 2500
+local doubt_until = tonumber(o[10])
+if o[8] and o[8] ~= ARGV[4] then -- rule: doubt
+    doubt_until = clock + DOUBT
+    call('HSET', STATE, 'doubt_until', doubt_until)
+end
 
 -- What the caller did since its last tick.
 for i = 12, #ARGV do
@@ -170,7 +179,7 @@ elseif adaptive then
     end
     if cap then allowed = math.min(allowed, cap - (batch - tokens)) end -- the cap is for the whole interval
 end
-if phase == 'restoring' then allowed, held = 0, 'restoring' end
+if phase == 'restoring' or (doubt_until and clock < doubt_until) then allowed, held = 0, 'restoring' end
 if early then allowed, held = 0, 'not-started' end
 if status == 'paused' then allowed, held = 0, 'paused' end
 if left == 0 then allowed, held = 0, 'sold-out' end

@@ -25,7 +25,7 @@ if mapped then
         local polls = parked and unpack_place(raw).kind == 'p' and parked > line_clock(180000)
         if per_user == 'refuse' and stands and (not parked or polls) then return {'already-waiting'} end
         local back = rejoin ~= 'keep' and not stands
-        local taken = not back and take(old, raw, server, conn, mode, '')
+        local taken = not back and take(old, raw, server, conn, mode, '', 0)
         if taken and taken[1] ~= 'gone' then return taken end
     end
     if rejoin == 'refuse' and call('SISMEMBER', ISSUED, user) == 1 then return {'already-entered'} end

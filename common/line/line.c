@@ -200,7 +200,7 @@ enum err line_join(struct line *line, const struct line_join *join, redis_callba
 
 enum err line_resume(struct line *line, const struct line_resume *resume, redis_callback *callback, void *data)
 {
-    char epoch[NUMBER_SIZE], tail[NUMBER_SIZE];
+    char epoch[NUMBER_SIZE], tail[NUMBER_SIZE], gen[NUMBER_SIZE];
     struct text args[] = {
         resume->place,
         resume->server,
@@ -209,6 +209,7 @@ enum err line_resume(struct line *line, const struct line_resume *resume, redis_
         resume->expect,
         number(epoch, resume->known.epoch),
         number(tail, resume->known.tail),
+        number(gen, resume->gen),
     };
     return line_eval(line, &script_resume, resume->session, sizeof args / sizeof args[0], args, callback, data);
 }
@@ -269,8 +270,9 @@ void line_info_decode(enum err err, const struct redis_reply *reply, struct line
 enum err line_peek(struct line *line, struct text session, redis_callback *callback, void *data)
 {
     char key[KEY_SIZE];
-    struct text args[] = {TEXT("HMGET"), key_session(key, line->prefix, session, TEXT("state")), TEXT("epoch"),
-                          TEXT("rev"), TEXT("phase")};
+    struct text args[] = {TEXT("HMGET"), key_session(key, line->prefix, session, TEXT("state")),
+                          TEXT("epoch"), TEXT("rev"),
+                          TEXT("phase"), TEXT("tail")};
     return line_command(line, sizeof args / sizeof args[0], args, callback, data);
 }
 

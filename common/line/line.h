@@ -85,7 +85,8 @@ MUST_CHECK enum err line_join(struct line *line, const struct line_join *join, r
 
 struct line_resume {
     struct text session, place, server, conn, mode,
-        expect; /* expect "": take it over; else only if conn still is that */
+        expect; /* expect "": take it over; else only if conn still is that, or of a generation below GEN */
+    uint32_t gen;
     struct line_known known;
 };
 MUST_CHECK enum err line_resume(struct line *line, const struct line_resume *resume, redis_callback *callback,
@@ -126,7 +127,7 @@ struct line_info {
 MUST_CHECK enum err line_info(struct line *line, struct text session, redis_callback *callback, void *data);
 void line_info_decode(enum err err, const struct redis_reply *reply, struct line_info *info);
 
-/** The cheap question "did I miss anything": epoch, rev, phase of a session. Answer: array of three. */
+/** The cheap question "did I miss anything, or did Redis": epoch, rev, phase, tail of a session. Answer: array of four. */
 MUST_CHECK enum err line_peek(struct line *line, struct text session, redis_callback *callback, void *data);
 MUST_CHECK enum err line_reap(struct line *line, struct text session, struct text server, struct text cursor,
                               redis_callback *callback, void *data);

@@ -69,7 +69,7 @@ end
 
 -- Takes a waiting place out of the line without admitting it; without a TICKET out of the lobby.
 local function depart(place, user, ticket)
-    if ticket then
+    if ticket and ticket > base then -- not above it: put back in front after a loss, and nobody counts there
         call('SETBIT', DEPARTED, ticket - base, 1)
         if call('LLEN', DEPARTURES) < 4096 then call('RPUSH', DEPARTURES, ticket) end
     end

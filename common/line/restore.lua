@@ -42,8 +42,8 @@ local function missing(place, number, order, ticket_epoch)
         tail = number
         call('HSET', STATE, 'tail', tail)
     end
-    if number <= base then lower_base(number) end
-    call('SETBIT', DEPARTED, number - base, 0)
+    if number <= base and number > head then lower_base(number) end
+    if number > base then call('SETBIT', DEPARTED, number - base, 0) end
     call('ZADD', WAITING, number, place)
     return 'waiting'
 end
@@ -58,7 +58,7 @@ for i = 4, #ARGV, 7 do
         outcome = missing(place, tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2]), tonumber(ARGV[i + 6]))
         p = {joined = now, kind = 'a', user = user}
     elseif call('HEXISTS', ENTRIES, place) == 1 then outcome = 'entered'
-    elseif p.gen > gen then outcome = 'moved'
+    elseif p.gen > gen or (p.gen == gen and p.conn ~= ARGV[i + 4] and p.server ~= '') then outcome = 'moved'
     elseif call('ZSCORE', WAITING, place) then outcome = 'waiting'
     elseif call('ZSCORE', LOBBY, place) then outcome = 'lobby'
     elseif call('ZSCORE', OUTBOX, place) then outcome = 'admitted'

@@ -18,7 +18,7 @@ struct redis_settings redis_settings_default(void)
         .connect_timeout_ms = 5000,
         .ping_every_ms = 5000,
         .backoff_min_ms = 50,
-        .backoff_max_ms = 5000,
+        .backoff_max_ms = 1000,
     };
 }
 

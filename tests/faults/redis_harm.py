@@ -59,14 +59,14 @@ class Harm:
         self.client.bgrewriteaof()  # else a key is loaded as often as it was written
         await self.world.crowd.until(lambda: not self.client.info("persistence")["aof_rewrite_in_progress"], 20, "a short log")
         self.world.redis.kill()
-        self.world.redis.arguments += ("--key-load-delay", "300000")
+        self.world.redis.arguments += ("--key-load-delay", "300000", "--loading-process-events-interval-bytes", "1024")
         start = asyncio.ensure_future(asyncio.to_thread(self.world.redis.start))
         while not start.done():
             with contextlib.suppress(redis.RedisError), redis.Redis(unix_socket_path=str(self.world.redis.socket)) as other:
                 self.done["seen loading"] += other.info("persistence")["loading"]
             await asyncio.sleep(0.1)
         await start
-        self.world.redis.arguments = self.world.redis.arguments[:-2]
+        self.world.redis.arguments = self.world.redis.arguments[:-4]
 
     async def full(self):
         self.client.config_set("maxmemory", 1)

@@ -74,7 +74,7 @@ def test_what_a_crashed_owner_left_undone_is_done(start_publisher, scripts, gate
     first.wait_log("owner", session="a")
     first.kill()
     place = scripts.join("a", gateway.name)
-    wait_until(lambda: scripts.run("admit", "a", "ghost", 500, 5000, "run", 0, 0, 0, 0, "", "", 500)[0] == "ok")
+    wait_until(lambda: scripts.run("admit", "a", "ghost", 500, 5000, client.info()["run_id"], 0, 0, 0, 0, "", "", 500)[0] == "ok")
     assert client.zcard(scripts.key("a", "outbox")) == 1 and client.hlen(scripts.key("a", "entries")) == 0
     start_publisher(lease_ms=500)
     entry = gateway.wait_message("entry", place=place)
@@ -91,7 +91,7 @@ def test_a_stored_token_is_told_as_it_is(start_publisher, scripts, gateways, cli
     first.wait_log("owner", session="a")
     first.kill()
     place = scripts.join("a", gateway.name)
-    wait_until(lambda: scripts.run("admit", "a", "ghost", 500, 5000, "run", 0, 0, 0, 0, "", "", 500)[0] == "ok")
+    wait_until(lambda: scripts.run("admit", "a", "ghost", 500, 5000, client.info()["run_id"], 0, 0, 0, 0, "", "", 500)[0] == "ok")
     stored = jwt.encode({"iat": 1700000000, "exp": 1700000600, "jti": place}, "another-key-of-32-bytes-0123456789")
     scripts.run("settle", "a", place, stored, int(client.zscore(scripts.key("a", "active"), place)))
     start_publisher(lease_ms=500)

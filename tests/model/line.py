@@ -50,8 +50,8 @@ class Line:
             for reply in self.redis.pipeline(commands):
                 require(reply[0] == 'waiting', 'outcome', reply)
 
-    def resume(self, place, server='g1.b', conn='x', mode='stream', expect='', known=(0, 0)):
-        return self.call('resume', place, server, conn, mode, expect, *known)
+    def resume(self, place, server='g1.b', conn='x', mode='stream', expect='', known=(0, 0), gen=0):
+        return self.call('resume', place, server, conn, mode, expect, *known, gen)
 
     def park(self, place, conn, user='', short=''):
         return self.call('park', place, conn, user, short)

@@ -4,6 +4,7 @@ import concurrent.futures
 import time
 
 from ledger import Violation
+from losses import LossWorld
 from mutants import BY_NAME, MUTANTS
 from resp import RedisError, Server
 from scenes import SCENES, run_scenes
@@ -13,6 +14,7 @@ import scenes_admission, scenes_connections, scenes_contract, scenes_lobby  # no
 import scenes_loss, scenes_positions, scenes_time  # noqa: E401,F401
 
 RUN_OPERATIONS = 4000  # of one World: then another configuration, from an empty Redis
+LOSS_OPERATIONS, LOSS_SHARE = 1000, 2000  # of one LossWorld; one for so many operations of the others
 MUTANT_OPERATIONS, MUTANT_SEEDS = 20000, 3  # a mutant that no scene catches meets all seeds, another the first
 
 
@@ -51,6 +53,15 @@ def simulate(connection, seed, operations, changes=(), flags=(), count=None, wat
                 count.update(world.count)
         done += world.operations
         number += 1
+
+
+def simulate_losses(connection, seed, worlds, changes=(), count=None):
+    for number in range(worlds):
+        world = LossWorld(connection, '%d/%d' % (seed, number), changes, count)
+        try:
+            world.run(LOSS_OPERATIONS)
+        except Violation as violation:
+            raise Failure('losses', violation, 'losses, run %d of seed %d' % (number, seed)) from violation
 
 
 def hunt(name):
@@ -108,6 +119,7 @@ def run_once(arguments):
             play_scenes(server.connection, changes, flags)
             print('%d scenes' % (len(SCENES) + len(WORLD_SCENES)), flush=True)
             simulate(server.connection, arguments.seed, arguments.operations, changes, flags, count, arguments.watch)
+            simulate_losses(server.connection, arguments.seed, arguments.operations // LOSS_SHARE, changes, count)
         except Failure as caught:
             failure = caught
             print(failure)

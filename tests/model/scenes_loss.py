@@ -331,3 +331,82 @@ def a_wrong_type_or_wrong_words_stop_it_before_anything_is_written(line):
             reply = str(line.redis.pipeline([line.command(name, *args)])[0])
             require('WRONGTYPE' in reply, 'half done', name, 'with a wrong', key, reply)
             same(line.dump(), before, 'half done: %s with a wrong %s' % (name, key))
+
+
+@scene(batch=1, intervalMs=1000)
+def data_of_another_redis_is_doubted_for_a_moment(line):
+    line.join_many(3)
+    same(line.admit(run='one')['now_admitted'], 1)
+    line.now += 1000
+    tick = line.admit(me='A', run='two')
+    same((tick['now_admitted'], tick['held'], tick['phase']), (0, 'restoring', 'open'))
+    line.now += 2499
+    same(line.admit(run='two')['now_admitted'], 0)
+    line.now += 1
+    same(line.admit(run='two')['now_admitted'], 1)
+
+
+@scene(batch=100, intervalMs=1000)
+def an_admission_that_only_the_second_to_open_knows_is_not_repeated(line):
+    """The older data was looked through with what the first one knew."""
+    line.join_many(5)
+    epoch, words = int(line.state('epoch')), kept(line)
+    line.now += 10
+    reopen(line, words, epoch, rev=9, tail=5, head=2, admitted=2)
+    while line.state('scan') != '':
+        line.admit()
+    put(line, [('p00003', 3, 0, 1, 'p00003:1', '', epoch)])  # its entry was never delivered
+    reopen(line, words, epoch, rev=9, tail=5, head=4, admitted=4)
+    same(line.key('ZRANGE', 'waiting', 0, -1), ['p00003', 'p00005'])
+    same(end_window(line)['outbox'][::5], ['p00003', 'p00005'])
+
+
+@scene(status='paused')
+def who_is_connected_is_put_back_and_not_looked_up_in_the_window(line):
+    line.join('a', conn='old')
+    line.resume('a', conn='new')
+    epoch, words = int(line.state('epoch')), kept(line)
+    line.key('HSET', 'places', 'a', 'g1.b\told\t1\t1\ta\t')  # older data: before the second connection
+    line.now += 10
+    reopen(line, words, epoch, rev=9, tail=1)
+    same(line.resume('a', conn='new', expect='new', gen=2), ['unavailable'])
+    same(line.resume('a', conn='other'), ['unavailable'], 'it would be parked by the look through')
+    line.admit()
+    same(line.resume('a', conn='new', expect='new', gen=2), ['unavailable'])
+    same(put(line, [('a', 1, 0, 2, 'new', '', epoch)]), ['waiting'])
+    end_window(line)
+    same(line.resume('a', conn='new', expect='new', gen=2)[0], 'waiting')
+
+
+@scene(status='paused')
+def a_connection_that_redis_forgot_has_its_place(line):
+    """What was lost is too little to be noticed: one resume."""
+    line.join('a', conn='old', server='g1.b')
+    same(line.resume('a', server='g2.b', conn='new', expect='new', gen=2)[0], 'waiting')
+    same(line.key('HGET', 'places', 'a').split('\t')[:3], ['g2.b', 'new', '2'])
+    same(line.resume('a', conn='old', expect='old', gen=1)[0], 'moved')
+    same(line.resume('a', conn='other', expect='other', gen=2)[0], 'moved', 'of one generation the first has it')
+
+
+@scene(status='paused')
+def of_two_with_one_generation_the_later_has_the_place(line):
+    words, epoch = lose(line)
+    line.now += 10
+    reopen(line, words, epoch, tail=9)
+    put(line, [('a', 3, 0, 1, 'first', '', epoch)])
+    line.resume('a', conn='later')
+    same(put(line, [('a', 3, 0, 2, 'of before the loss', '', epoch)], server='g2.b'), ['moved'])
+    same(line.key('HGET', 'places', 'a').split('\t')[1], 'later')
+
+
+@scene(status='paused')
+def who_was_put_back_in_front_may_leave(line):
+    words, epoch = lose(line)
+    line.now += 10
+    reopen(line, words, epoch, tail=90, head=40)
+    same(put(line, [('a', 3, 0, 1, 'c', '', epoch), ('b', 41, 0, 1, 'd', '', epoch)]), ['waiting', 'waiting'])
+    end_window(line)
+    same(line.state('base'), '40', 'nothing is counted below the head')
+    same([line.resume('a')[5], line.resume('b')[5]], [1, 2])
+    same(line.leave('a')[0], 'departed')
+    same([line.resume('b')[5], position(line, 41)], [1, 1])
