@@ -2,6 +2,7 @@
 
 import shutil
 import signal
+import time
 
 import pytest
 import requests
@@ -178,6 +179,92 @@ def test_older_data_is_mended(redis_server, quick, client, visit, tmp_path):
     assert all(len(stream.named("entry")) <= 1 for stream in streams + more)
     places = [fields["place"] for _, fields in client.xrange("session:{s}:admissions")]
     assert streams[0].ticket["place"] not in places and len(places) == len(set(places))
+
+
+def test_a_publisher_that_knows_nothing_lets_nobody_in_twice_on_older_data(redis_server, quick, start_publisher, client, visit, tmp_path):
+    """It ticks before any gateway has looked, and the lease in the data has ended long ago."""
+    publishers, gateways = quick
+    Admin(publishers[0].url("admin")).create("s", batch=2, intervalMs=4000)
+    streams = [visit(gateways[n % 2]) for n in range(6)]
+    wait_until(lambda: client.zcard("session:{s}:waiting") == 4 and client.xlen("session:{s}:admissions") == 2, what="two admitted")
+    client.save()
+    shutil.copy(tmp_path / "dump.rdb", tmp_path / "older.rdb")
+    wait_until(lambda: client.xlen("session:{s}:admissions") == 4 and client.zcard("session:{s}:outbox") == 0, what="four admitted")
+    epoch = int(state(client, "epoch"))
+    for publisher in publishers:
+        publisher.kill()
+    for gateway in gateways:
+        gateway.signal(signal.SIGSTOP)
+    redis_server.kill()
+    shutil.copy(tmp_path / "older.rdb", tmp_path / "dump.rdb")
+    redis_server.start()
+    fresh = start_publisher(publisher_id="p9", restore_ms=1000, lease_ms=1000)
+    wait_until(lambda: state(client, "owner") == "p9", what="its tick")
+    for gateway in gateways:
+        gateway.signal(signal.SIGCONT)
+    wait_open(client, epoch)
+    wait_until(lambda: all(stream.named("entry") for stream in streams), 20, "everybody's entry")
+    places = [fields["place"] for _, fields in client.xrange("session:{s}:admissions")]
+    assert len(places) == len(set(places)) == 4  # of the snapshot, and of the last two
+    assert all(len(stream.named("entry")) == 1 for stream in streams)
+    assert len(fresh.logged("owner")) == 1
+
+
+def test_newcomers_wait_a_moment_after_redis_was_away(redis_server, quick, client, visit):
+    """Those who know more need it to say so, or a newcomer would get a number that somebody has."""
+    publishers, gateways = quick
+    Admin(publishers[0].url("admin")).create("s", status="paused")
+    visit(gateways[0]).wait_position(1)
+    url = gateways[0].url("public") + "/api/queue/join?sessionId=s"
+    assert requests.post(url, timeout=5).status_code == 200
+    client.save()
+    redis_server.kill()
+    redis_server.start()
+    wait_until(lambda: len(gateways[0].logged("redis-up", connection="commands")) == 2, what="the connection")
+    since = time.monotonic()
+    assert requests.post(url, timeout=5).status_code == 503
+    wait_until(lambda: requests.post(url, timeout=5).status_code == 200, what="a newcomer's place")
+    assert time.monotonic() - since > 1.5
+
+
+def test_a_connection_that_redis_forgot_keeps_its_place(quick, client, visit):
+    """A reconnect was lost with the last moment: neither epoch nor rev nor ticket tells of it."""
+    publishers, gateways = quick
+    Admin(publishers[0].url("admin")).create("s", status="paused")
+    stream = visit(gateways[0])
+    stream.wait_position(1)
+    place = stream.ticket["place"]
+    before = client.hget("session:{s}:places", place)
+    stream.close()
+    again = visit(gateways[1], ticket=stream.last_id)
+    again.wait_position(1)
+    after = client.hget("session:{s}:places", place)
+    client.hset("session:{s}:places", place, before)
+    wait_until(lambda: client.hget("session:{s}:places", place) == after, 20, "the audit")
+    assert not again.ended and not again.named("superseded")
+
+
+def test_a_lost_ticket_is_noticed_though_its_holder_is_away(quick, client, visit):
+    """Only the tail of the line is older than the only witness knows: whoever had that number has it when they come back."""
+    publishers, gateways = quick
+    Admin(publishers[0].url("admin")).create("s", status="paused")
+    visit(gateways[0]).wait_position(1)
+    wait_until(lambda: state(client, "announced") == state(client, "rev") and state(client, "dirty") == "0", what="everybody told")
+    epoch = int(state(client, "epoch"))
+    stream = visit(gateways[1])
+    stream.wait_position(2)
+    place = stream.ticket["place"]
+    stream.close()
+    wait_until(lambda: client.zscore("session:{s}:parked", place) is not None, what="the park")
+    client.pipeline().zrem("session:{s}:waiting", place).zrem("session:{s}:parked", place).hdel("session:{s}:places", place) \
+        .hset("session:{s}:state", "tail", 1).execute()
+    wait_open(client, epoch)
+    newcomer = visit(gateways[0])
+    newcomer.wait_event("waiting-state")
+    assert newcomer.ticket["ticket"] > 2
+    back = visit(gateways[1], ticket=stream.last_id)
+    back.wait_event("waiting-state")
+    assert back.ticket["ticket"] == 2
 
 
 def test_who_polls_comes_back_by_the_ticket(quick, client, visit):

@@ -51,6 +51,11 @@ MUTANTS = [
     ("nobody is put back", "gateway/restoration.c", "if (!place || place->epoch >= epoch)", "if (!place || place->epoch >= epoch || epoch)",
      ["test_loss -k gets_every_connection_back"]),
     # ---- gateway: ways out and doors ----
+    ("newcomers need not wait after Redis was away", "gateway/main.c", "clock_mono_ms() + NEWCOMERS_WAIT_MS;", "clock_mono_ms() + 0 * NEWCOMERS_WAIT_MS;",
+     ["test_loss -k newcomers_wait"]),
+    ("data of another Redis is not doubted", "common/line/admit.lua", "if o[8] and o[8] ~= ARGV[4] then", "if false then", ["test_loss -k knows_nothing"]),
+    ("a lookup does not say of which generation it is", "common/line/line.c", "        number(gen, resume->gen),\n", "        number(gen, 0),\n", ["test_loss -k forgot"]),
+    ("the tail in Redis is not looked at", "gateway/sweep.c", "|| tail < session->peek_tail", "|| tail > UINT64_MAX - 1", ["test_loss -k holder_is_away"]),
     ("a drain without retry", "gateway/place.c", "sse_retry(&sse, retry_ms);", "(void)retry_ms;", ["test_faults -k sigterm"]),
     ("a drain that parks nobody", "gateway/place.c", "    place_park(place);\n    place_end(place, &sse, \"retry\"", "    place_end(place, &sse, \"retry\"",
      ["test_faults -k sigterm"]),
