@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import time
 
 import breaker
 import crowd
@@ -92,8 +93,11 @@ class World:
         return self.client.hget("session:{%s}:state" % SESSION, field)
 
     async def set(self, publisher, **change):
-        admin = support.Admin(publisher.url("admin"))
-        answer = await asyncio.to_thread(admin, "PATCH", f"/admin/sessions/{SESSION}", change)
+        """As an operator does it, who is told to come back while the publisher finds its way to Redis again."""
+        admin, until = support.Admin(publisher.url("admin")), time.monotonic() + 10
+        while (answer := await asyncio.to_thread(admin, "PATCH", f"/admin/sessions/{SESSION}", change)).status_code == 503:
+            assert time.monotonic() < until, answer.text
+            await asyncio.sleep(answer.json()["retryAfterSeconds"])
         assert answer.status_code == 200, answer.text
         admin.close()
 
