@@ -35,8 +35,10 @@ def cases():
 
 class Haproxy:
     program = "haproxy"
+    ways = {"keep-alive": "option http-keep-alive", "close": "option httpclose", "reuse": "http-reuse always",
+            "lenient": "option accept-invalid-http-request"}
 
-    def __init__(self, folder, target):
+    def __init__(self, folder, target, way):
         self.port, self.log = free_port(), free_port()
         self._lines = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._lines.bind(("127.0.0.1", self.log))
@@ -50,7 +52,7 @@ defaults
     timeout server 20s
     timeout connect 5s
     log-format "upstream=%si:%sp/%bc"
-    option http-keep-alive
+    {self.ways[way]}
 listen front
     bind 127.0.0.1:{self.port}
     server gateway {target}
@@ -71,8 +73,11 @@ listen front
 
 class Nginx:
     program = "nginx"
+    ways = {"keep-alive": 'proxy_http_version 1.1; proxy_set_header Connection ""; proxy_request_buffering off;',
+            "1.0": "proxy_request_buffering on;",
+            "lenient": 'proxy_http_version 1.1; proxy_set_header Connection "";'}
 
-    def __init__(self, folder, target):
+    def __init__(self, folder, target, way):
         self.port, self._seen = free_port(), 0
         base = pathlib.Path(folder.write("nginx.log", "")).parent
         self._log = base / "access.log"
@@ -86,8 +91,8 @@ http {{
     upstream gateway {{ server {target}; keepalive 8; }}
     server {{
         listen 127.0.0.1:{self.port};
-        location / {{ proxy_pass http://gateway; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $host;
-            proxy_next_upstream off; proxy_request_buffering off; }}
+        {"ignore_invalid_headers off; underscores_in_headers on; merge_slashes off;" if way == "lenient" else ""}
+        location / {{ proxy_pass http://gateway; proxy_set_header Host $host; proxy_next_upstream off; {self.ways[way]} }}
     }}
 }}
 """)
@@ -103,8 +108,8 @@ http {{
 
 
 @contextlib.contextmanager
-def running(kind, folder, target):
-    proxy = kind(folder, target)
+def running(kind, way, folder, target):
+    proxy = kind(folder, target, way)
     process = subprocess.Popen(proxy.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         wait_until(lambda: answers(proxy.port), 10, f"{kind.program} to listen")
@@ -138,12 +143,12 @@ def requests_seen(gateway):
     return support.metric(gateway, name) - support.metric(gateway, name, route="metrics")
 
 
-@pytest.mark.parametrize("kind", [Haproxy, Nginx], ids=lambda kind: kind.program)
-def test_the_gateway_sees_what_the_proxy_passed_on(kind, folder, start_gateway):
+@pytest.mark.parametrize("kind, way", [pytest.param(kind, way, id=f"{kind.program}, {way}") for kind in (Haproxy, Nginx) for way in kind.ways])
+def test_the_gateway_sees_what_the_proxy_passed_on(kind, way, folder, start_gateway):
     if not shutil.which(kind.program):
         pytest.skip(f"{kind.program} is not installed")
     gateway = start_gateway()
-    with running(kind, folder, gateway.address("public")) as proxy:
+    with running(kind, way, folder, gateway.address("public")) as proxy:
         say(proxy.port, [b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"])
         wait_until(lambda: proxy.passed_on() == 1, 10, "the proxy's log")
         seen, told, everything = requests_seen(gateway), 0, list(cases())
@@ -161,3 +166,4 @@ def test_the_gateway_sees_what_the_proxy_passed_on(kind, folder, start_gateway):
 
             wait_until(agree, 10, f"as many requests at the gateway as were passed on, with {[name for name, _ in some]}")
         assert told > 20, "well-formed ones came through"
+
