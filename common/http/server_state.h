@@ -15,13 +15,17 @@ struct connection;
 #define SERVER_LINGER_MS 2000
 #define SERVER_LINGER_BYTES_MAX 1048576
 #define SERVER_OVERFLOW_MS 2000
+#define SERVER_SLICE 32 /* pipelined requests between two polls */
 
 struct http_server {
     struct http_settings settings;
     uv_timer_t timer;
     struct wheel wheel;
     struct list connections, listeners;
-    size_t handles;  /* the timer, listeners and connections whose close callback is still to come */
+    struct list
+        queue; /* connections with a pipelined request: one each in turn, so that nobody waits for a long pipeline */
+    uv_idle_t idle;  /* active while there is a queue: the loop then polls without waiting */
+    size_t handles;  /* the timer, the idle, listeners and connections whose close callback is still to come */
     size_t open;     /* connections, those over the cap apart */
     size_t overflow; /* connections over the cap, waiting for their refusal */
     uint64_t sent_bytes;
@@ -36,6 +40,8 @@ struct http_server {
 
 /** Starts the timer if it rests. */
 void server_wake(struct http_server *server);
+/** LINK, a connection's, waits for its turn. */
+void server_queue(struct http_server *server, struct list *link);
 /** A handle is closed; the last one ends the server. */
 void server_handle_closed(struct http_server *server);
 /** How many connections over the cap may wait for their refusal at once. */
