@@ -110,10 +110,14 @@ async def redis_harmed(seed, short):
 async def clock_jumps(seed, short):
     report = Report()
     for under_redis in (True,) if short else (True, False):
-        ledger, burst, odd = await clock.jumps(seed, under_redis)
+        ledger, burst, odd, jumped = await clock.jumps(seed, under_redis)
         report.say(f"one hour forth and back, back and forth {'under Redis' if under_redis else 'under the daemons'}: "
-                   f"burst={burst} odd_tokens={odd}", ledger)
+                   f"jumps seen {sum(jumped)} of 4, burst={burst} odd_tokens={odd}", ledger)
+        report.must("the clocks and the tokens' dates jumped", all(jumped))
         report.must("nobody lost, no burst, sane tokens", not ledger.faults() and burst <= 0 and not odd and ledger.entered > 60)
+    burst = await clock.naive(seed)
+    report.say(f"control (a bucket by the wall clock): {burst} too many")
+    report.must("the control has a burst", burst > 0)
     return report
 
 

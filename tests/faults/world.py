@@ -72,10 +72,10 @@ class World:
             self.urls.append(daemon.public)
         return daemon
 
-    def naive(self):
+    def naive(self, *options):
         """The stand-in publisher, with what a breaker needs of a daemon."""
         process = subprocess.Popen([sys.executable, str(pathlib.Path(__file__).parent / "naive.py"), self.breaker.url, SESSION,
-                                    str(self.config["batch"]), str(self.config["intervalMs"]), support.ENTRY_KEY],
+                                    str(self.config["batch"]), str(self.config["intervalMs"]), support.ENTRY_KEY, *options],
                                    stderr=subprocess.DEVNULL)
         self.daemons.append(Stranger(process))
         return self.daemons[-1]
