@@ -97,9 +97,10 @@ static void request_begin(struct connection *connection)
     if (!connection->fresh)
         connection_deadline(connection, connection->server->settings.header_timeout_ms);
     connection->fresh = false;
-    connection->state = connection->served ? CONNECTION_QUEUED : CONNECTION_HEAD;
+    bool now = !connection->served && server_has_time(connection->server);
+    connection->state = now ? CONNECTION_HEAD : CONNECTION_QUEUED;
     connection->served = true;
-    if (connection->state == CONNECTION_QUEUED)
+    if (!now)
         server_queue(connection->server, &connection->link);
 }
 

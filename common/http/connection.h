@@ -13,12 +13,12 @@ struct http_request;
 struct http_server;
 
 /*  IDLE ─byte─► HEAD ──► BODY ──► READY ──► HANDLING ─answer─► FLUSHING ─written─► IDLE
- *  IDLE ─bytes behind an answered request─► QUEUED ─its turn─► HEAD
+ *  IDLE ─byte, and others are before it─► QUEUED ─its turn─► HEAD
  *                 └───────┴─(refused)──────────│─────────────────▲  └──(to close)──► LINGER ─► CLOSING
  *                                              └──► STREAM ──end──┘            any ──(lost)──► CLOSING  */
 enum connection_state {
     CONNECTION_IDLE,     /* between requests; no exchange */
-    CONNECTION_QUEUED,   /* a pipelined request's bytes are here and wait for their turn */
+    CONNECTION_QUEUED,   /* a request's first bytes are here and wait for their turn */
     CONNECTION_HEAD,     /* reading a header block */
     CONNECTION_BODY,     /* reading a body */
     CONNECTION_READY,    /* whole, not yet with its handler */
@@ -37,7 +37,7 @@ struct http_stream {
 struct connection {
     uv_tcp_t tcp;
     struct http_server *server;
-    struct list link;           /* in the server's connections, or in its queue of pipelines */
+    struct list link;           /* in the server's connections, or in its queue */
     struct wheel_node deadline; /* what it means depends on the state */
     struct http_request *request;
     struct http_stream stream;
@@ -66,7 +66,7 @@ MUST_CHECK enum err connection_accept(struct http_server *server, uv_stream_t *l
 void connection_read(struct connection *connection);
 /** Does what can be done now with IN (bytes just read, or none). Harmless from inside itself. */
 void connection_step(struct connection *connection, struct text in);
-/** Its pipelined request has its turn. */
+/** Its request has its turn. */
 void connection_turn(struct connection *connection);
 /** The connection is over: tells the request's or stream's owner, once, and closes. REASON is a word for it. */
 void connection_close(struct connection *connection, const char *reason);

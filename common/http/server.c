@@ -44,17 +44,30 @@ static void on_idle(uv_idle_t *idle)
 {
     struct http_server *server = idle->data;
     struct list *link;
+    server->begun = 0;
+    if (listeners_retry(server))
+        server_wake(server);
     for (int i = 0; i < SERVER_SLICE && (link = list_first(&server->queue)) != NULL; i++)
         connection_turn(CONTAINER_OF(link, struct connection, link));
     if (list_empty(&server->queue))
         uv_idle_stop(idle);
 }
 
+bool server_has_time(struct http_server *server)
+{
+    return server->begun++ < SERVER_SLICE;
+}
+
+void server_later(struct http_server *server)
+{
+    CHECK(uv_idle_start(&server->idle, on_idle) == 0);
+}
+
 void server_queue(struct http_server *server, struct list *link)
 {
     list_remove(link);
     list_append(&server->queue, link);
-    uv_idle_start(&server->idle, on_idle);
+    server_later(server);
 }
 
 static void on_handle_closed(uv_handle_t *handle)

@@ -136,6 +136,29 @@ static void a_long_pipeline_keeps_nobody_waiting(void **state)
     http_client_close(&other);
 }
 
+static void a_crowd_of_newcomers_leaves_the_loop_time_for_others(void **state)
+{
+    enum { CROWD = 300 };
+    static struct http_client crowd[CROWD];
+    (void)state;
+    http_fixture_start(&fixture);
+    client.fd = -1;
+    for (int i = 0; i < CROWD; i++)
+        http_client_open(&crowd[i], &fixture, 0);
+    uv_run(&fixture.loop, UV_RUN_NOWAIT);
+    assert_in_range(http_server_connections(fixture.server), 1, SERVER_SLICE + 1);
+    http_run(&fixture, NULL);
+    assert_int_equal(http_server_connections(fixture.server), CROWD);
+    for (int i = 0; i < CROWD; i++)
+        http_client_say(&crowd[i], HELLO);
+    uv_run(&fixture.loop, UV_RUN_NOWAIT);
+    assert_in_range(fixture.done_calls, 1, 2 * SERVER_SLICE);
+    http_run(&fixture, NULL);
+    assert_int_equal(fixture.done_calls, CROWD);
+    for (int i = 0; i < CROWD; i++)
+        http_client_close(&crowd[i]);
+}
+
 static void a_pipeline_is_answered_though_its_client_says_no_more(void **state)
 {
     (void)state;
@@ -605,6 +628,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_connection_serves_several_requests, setup, teardown),
         cmocka_unit_test_setup_teardown(pipelined_requests_are_answered_in_order, setup, teardown),
         cmocka_unit_test_setup_teardown(a_long_pipeline_keeps_nobody_waiting, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_crowd_of_newcomers_leaves_the_loop_time_for_others, setup, teardown),
         cmocka_unit_test_setup_teardown(a_pipeline_is_answered_though_its_client_says_no_more, setup, teardown),
         cmocka_unit_test_setup_teardown(half_a_request_at_the_end_of_a_pipeline_is_dropped_with_the_client, setup,
                                         teardown),
