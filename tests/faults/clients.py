@@ -7,6 +7,8 @@ import pathlib
 import subprocess
 import sys
 
+import requests
+
 import attacks
 import support
 from world import SESSION, World
@@ -116,3 +118,23 @@ async def attacked(seed, size, short):
             await asyncio.to_thread(gateway.stop)  # 0: what was leaked would show
             world.forget(gateway)
     return rows
+
+
+async def sessions(seed, count):
+    """Bytes of gateway and publisher for each of COUNT sessions in which somebody waits."""
+    async with World(seed) as world:
+        daemons = await world.gateway(through=False), await world.publisher(through=False, tick_ms=1000)
+        admin = support.Admin(daemons[1].url("admin"))
+        before = [attacks.resident(daemon) for daemon in daemons]
+        await asyncio.to_thread(fill, admin, daemons[0].public, count)
+        text = lambda: requests.get(daemons[1].url("metrics") + "/metrics", timeout=5).text  # noqa: E731
+        await asyncio.to_thread(support.wait_until, lambda: text().count("anteroom_session_waiting{") > count, 30, "all to be owned")
+        admin.close()
+        return [(attacks.resident(daemon) - was) / count for daemon, was in zip(daemons, before)]
+
+
+def fill(admin, url, count):
+    with requests.Session() as http:
+        for number in range(count):
+            admin.create(f"s{number}", status="paused")
+            assert http.post(f"{url}/api/queue/join?sessionId=s{number}", timeout=10).status_code == 200

@@ -139,6 +139,7 @@ def in_private(scenario):
 NEWCOMER_MS, NEWCOMER_SHORT_MS = 50, 500
 MIB = 1 << 20
 GATEWAY, PUBLISHER = 48 * MIB, 16 * MIB  # with 19,000 streams of one session
+SESSION_BYTES = 16384  # with little of a line
 SLACK = 4 * MIB  # what is no connection's: the heap's top and what the metrics and the limiter hold
 
 
@@ -164,6 +165,11 @@ async def hostile_clients(seed, short):
         elif user:
             report.must(f"memory under {row.name}", row.peak <= row.before + row.count * user + SLACK)
         report.must(f"kernel memory under {row.name}", kernel is None or row.kernel <= kernel)
+    if not short:
+        count = 1000
+        gateway, publisher = await clients.sessions(seed, count)
+        report.say(f"{count} sessions: {gateway:.0f} bytes each in the gateway, {publisher:.0f} in the publisher")
+        report.must("memory of sessions", gateway <= SESSION_BYTES and publisher <= SESSION_BYTES)
     return report
 
 

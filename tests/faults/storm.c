@@ -29,6 +29,7 @@ struct visitor {
 };
 
 static struct visitor *visitors;
+static long *outside, outsiders; /* whose stream is gone and who will come again */
 static long count, extra, connects_2s, refused_own, refused_extra, lost_at_ms, ready, back, next_extra;
 static int ports[2], loop;
 static const char *session;
@@ -78,6 +79,7 @@ static void ended(long number)
         refused_extra += refused;
         return;
     }
+    outside[outsiders++] = number;
     if (refused) {
         refused_own++;
         visitor->again_ms = now_ms() + AGAIN_MS + rand() % AGAIN_MS;
@@ -170,9 +172,13 @@ static long come_next(long begun)
         visitors[count + next_extra].extra = 1;
         come(count + next_extra, ports[1]);
     }
-    for (long number = 0, burst = 0, now = now_ms(); lost_at_ms && number < count && burst < BURST; number++) {
-        if (visitors[number].fd >= 0 || visitors[number].again_ms > now)
+    for (long i = 0, burst = 0, now = now_ms(); i < outsiders && burst < BURST;) {
+        long number = outside[i];
+        if (visitors[number].again_ms > now) {
+            i++;
             continue;
+        }
+        outside[i] = outside[--outsiders];
         come(number, ports[1]);
         burst++;
     }
@@ -199,8 +205,9 @@ int main(int argc, char **argv)
     session = argv[5];
     srand((unsigned)strtol(argv[6], NULL, 10));
     visitors = calloc((size_t)(count + extra), sizeof *visitors);
+    outside = calloc((size_t)count, sizeof *outside);
     loop = epoll_create1(0);
-    if (!visitors)
+    if (!visitors || !outside)
         return 1;
     for (long number = 0; number < count + extra; number++)
         visitors[number].fd = -1;
@@ -208,7 +215,8 @@ int main(int argc, char **argv)
     losers = (count + 1) / 2; /* those at PORT_A */
     while (1) {
         begun = come_next(begun);
-        int n = epoll_wait(loop, events, 256, 1);
+        int n =
+            epoll_wait(loop, events, 256, outsiders || begun < count || (lost_at_ms && next_extra < extra) ? 1 : -1);
         for (int i = 0; i < n; i++) {
             if (events[i].data.u64 == UINT64_MAX) {
                 report();
