@@ -1,5 +1,5 @@
 """Well-behaved newcomers, one every 10 ms whatever became of those before, until stdin ends: how long from connect to the entry
-event. Prints p50, p99, worst (ms), how many entered and how many did not."""
+event. Prints p50, p99, worst (ms), how many entered, how many did not, and by how much this process itself was late (p99, ms)."""
 
 import asyncio
 import sys
@@ -24,17 +24,22 @@ async def attempt(times, *where):
         times.append(None)
 
 
+def at(figures, share):
+    return sorted(figures)[min(len(figures) - 1, int(len(figures) * share))] if figures else -1
+
+
 async def main(host, port, session):
-    times, under_way, loop = [], [], asyncio.get_running_loop()
+    times, late, under_way, loop = [], [], [], asyncio.get_running_loop()
     ended = loop.run_in_executor(None, sys.stdin.read)
     begun = loop.time()
     while not ended.done():
         under_way.append(asyncio.ensure_future(attempt(times, host, int(port), session)))
-        await asyncio.sleep(max(0, begun + len(under_way) * EVERY_S - loop.time()))
+        due = begun + len(under_way) * EVERY_S
+        await asyncio.sleep(max(0, due - loop.time()))
+        late.append((loop.time() - due) * 1000)
     await asyncio.gather(*under_way)
-    good = sorted(took for took in times if took is not None)
-    at = lambda share: good[min(len(good) - 1, int(len(good) * share))] if good else -1  # noqa: E731
-    print(f"{at(0.5):.1f} {at(0.99):.1f} {at(1):.1f} {len(good)} {len(times) - len(good)}")
+    good = [took for took in times if took is not None]
+    print(f"{at(good, 0.5):.1f} {at(good, 0.99):.1f} {at(good, 1):.1f} {len(good)} {len(times) - len(good)} {at(late, 0.99):.1f}")
 
 
 asyncio.run(main(*sys.argv[1:]))
