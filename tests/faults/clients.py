@@ -11,6 +11,7 @@ import requests
 
 import attacks
 import support
+import targets
 from world import SESSION, World
 
 
@@ -99,7 +100,7 @@ async def site(seed):
     async with World(seed, batch=500, intervalMs=50) as world:
         world.owner = await world.publisher(through=False)
         admin = support.Admin(world.owner.url("admin"))
-        await asyncio.to_thread(admin.create, attacks.LINE, status="paused", graceMs=600000)
+        await asyncio.to_thread(admin.create, targets.LINE, status="paused", graceMs=600000)
         yield world, admin
         admin.close()
 
@@ -112,7 +113,7 @@ async def attacked(seed, size, short):
             gateway = await world.gateway(through=False)
             world.crowd.arrive(1)  # the session is known to everybody then
             await world.crowd.until(lambda: not world.crowd.present(), 20, "the first entry")
-            target = attacks.Target(gateway, world.client, admin)
+            target = targets.Target(gateway, world.client, admin)
             if kind:
                 rows.append(await attacked_by(kind, target, size, world.chance, short, 0.5 if short else 8))
             else:
@@ -127,12 +128,12 @@ async def sessions(seed, count):
     async with World(seed) as world:
         daemons = await world.gateway(through=False), await world.publisher(through=False, tick_ms=1000)
         admin = support.Admin(daemons[1].url("admin"))
-        before = [attacks.resident(daemon) for daemon in daemons]
+        before = [targets.resident(daemon) for daemon in daemons]
         await asyncio.to_thread(fill, admin, daemons[0].public, count)
         text = lambda: requests.get(daemons[1].url("metrics") + "/metrics", timeout=5).text  # noqa: E731
         await asyncio.to_thread(support.wait_until, lambda: text().count("anteroom_session_waiting{") > count, 30, "all to be owned")
         admin.close()
-        return [(attacks.resident(daemon) - was) / count for daemon, was in zip(daemons, before)]
+        return [(targets.resident(daemon) - was) / count for daemon, was in zip(daemons, before)]
 
 
 def fill(admin, url, count):

@@ -7,8 +7,8 @@ import dataclasses
 import resource
 import time
 
-import attacks
 import clients
+import targets
 
 LOOK_S = 2.0  # how long its CPU is looked at
 
@@ -34,12 +34,12 @@ async def knock(target, count):
     ends = []
     for _ in range(count):
         with contextlib.suppress(OSError):
-            ends.append(await target.connect(attacks.STREAM))
+            ends.append(await target.connect(targets.STREAM))
     answers, inside = collections.Counter({"closed": count - len(ends)}), []
     heard = collections.defaultdict(bytes)
     def whole(end):
-        heard[end] += attacks.heard(end)
-        return sort(heard[end]) != "closed" or attacks.closed(end)
+        heard[end] += targets.heard(end)
+        return sort(heard[end]) != "closed" or targets.closed(end)
     await target.until(lambda: all([whole(end) for end in ends]), 5)
     for end in ends:
         answers[sort(heard[end])] += 1
@@ -63,12 +63,12 @@ async def busy(target):
 async def told(target, ends):
     """How many hear what is announced now."""
     for end in ends:
-        attacks.heard(end)
+        targets.heard(end)
     await target.announce()
     heard = collections.defaultdict(bytes)
     def all_heard():
         for end in ends:
-            heard[end] += attacks.heard(end)
+            heard[end] += targets.heard(end)
         return all(b"event: notice" in heard[end] for end in ends)
     await target.until(all_heard, 5)
     return sum(b"event: notice" in heard[end] for end in ends)
@@ -100,7 +100,7 @@ async def run_out(seed, limit):
     once the streams are gone."""
     async with clients.site(seed) as (world, admin):
         gateway = await world.gateway(through=False, descriptors=limit)
-        target, most = attacks.Target(gateway, world.client, admin), limit - 64
+        target, most = targets.Target(gateway, world.client, admin), limit - 64
         idle = target.descriptors()
         ends, _ = await knock(target, most // 2)
         capped = await look(target, most, ends, 5 * limit)

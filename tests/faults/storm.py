@@ -9,9 +9,9 @@ import subprocess
 
 import requests
 
-import attacks
 import clients
 import crowd as people
+import targets
 
 PROCESSES = 2  # each has its own descriptors
 
@@ -44,7 +44,7 @@ class Crowd:
 
     def __init__(self, program, gateways, streams, extra, seed):
         ports = [gateway.public.rsplit(":", 1)[1] for gateway in gateways]
-        self.all = [subprocess.Popen([program, *ports, str(streams // PROCESSES), str(extra // PROCESSES), attacks.LINE, str(seed + number)],
+        self.all = [subprocess.Popen([program, *ports, str(streams // PROCESSES), str(extra // PROCESSES), targets.LINE, str(seed + number)],
                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for number in range(PROCESSES)]
 
     async def say(self, word, timeout):
@@ -81,7 +81,7 @@ async def storm(seed, streams, extra):
                 for _ in range(2)]
         world.crowd.arrive(1)
         await world.crowd.until(lambda: world.crowd.in_state("entered"), 20, "the first entry")
-        target = attacks.Target(both[1], world.client, admin)
+        target = targets.Target(both[1], world.client, admin)
         crowd = Crowd(build(world.folder.path), both, streams, extra, seed)
         try:
             await crowd.say("ready", 120)
@@ -93,7 +93,7 @@ async def storm(seed, streams, extra):
                 after = await asyncio.to_thread(delivered, both[1])
                 await asyncio.sleep(4)
             await target.until(lambda: len(world.client.zrange("servers", 0, -1)) == 1, 20)  # the dead one's places are parked
-            waiting, parked, memory = target.waiting(), target.parked(), [attacks.resident(daemon) for daemon in (both[1], world.owner)]
+            waiting, parked, memory = target.waiting(), target.parked(), [targets.resident(daemon) for daemon in (both[1], world.owner)]
             lines = await asyncio.to_thread(crowd.lines)
         finally:
             crowd.kill()

@@ -6,10 +6,10 @@ import re
 import socket
 import time
 
-import attacks
 import clients
 import crowd as people
 import network
+import targets
 
 STALL_S = 30  # bytes that nobody acknowledges
 
@@ -35,12 +35,12 @@ async def vanish(seed, count, heartbeat_s):
     async with clients.site(seed) as (world, admin):
         with network.Wire() as wire:
             gateway = await world.gateway(through=False, listen=f"{network.NEAR}:0", heartbeat_s=heartbeat_s)
-            target = attacks.Target(gateway, world.client, admin)
+            target = targets.Target(gateway, world.client, admin)
             before = target.descriptors()
             with wire.far():
                 ends = [socket.socket() for _ in range(2 * count)]
             for number, end in enumerate(ends):
-                await target.connect(attacks.STREAM if number < count else attacks.STREAM[:20], end=end)
+                await target.connect(targets.STREAM if number < count else targets.STREAM[:20], end=end)
             tickets = [await first_ticket(end) for end in ends[:count]]
             await target.until(lambda: target.descriptors() - before >= 2 * count, 5)
             held = target.descriptors() - before
@@ -52,7 +52,7 @@ async def vanish(seed, count, heartbeat_s):
             kept = target.parked()
             same = 0
             for ticket in tickets:
-                same += people.claims_of(ticket)["ticket"] == await attacks.number_by(target, ticket)
+                same += people.claims_of(ticket)["ticket"] == await targets.number_by(target, ticket)
             for end in ends:
                 end.close()
             return Vanished(count, held, round(took, 1) if freed else None, kept, same)
