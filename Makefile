@@ -139,7 +139,7 @@ soak: all ## two thousand visitors a minute while everything breaks: memory and 
 	@tests/soak/run $(MINUTES)
 
 # What clients do to memory and latency is measured without ASan.
-FAULTS := publisher-points gateway-points publishers gateways rolling-restart clock vanished descriptors
+FAULTS := publisher-points gateway-points publishers gateways rolling-restart redis clock vanished descriptors
 faults: ## breaks the daemons while people wait, and counts them (docs/reliability.md; about twenty minutes)
 	$(MAKE) -s V=asan all
 	$(MAKE) -s all
