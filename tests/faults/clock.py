@@ -37,9 +37,11 @@ class FakeClock:
 
 
 async def watch(world, levels):
-    """How many had been let in when, by a clock that nobody turns."""
+    """How many had been let in, and between which moments that was so, by a clock that nobody turns."""
     while True:
-        levels.append((time.monotonic(), world.client.xlen("session:{%s}:admissions" % SESSION)))
+        begun = time.monotonic()
+        count = world.client.xlen("session:{%s}:admissions" % SESSION)
+        levels.append((begun, count, time.monotonic()))
         await asyncio.sleep(0.02)
 
 
@@ -67,10 +69,11 @@ def signed_at(world, offset):
 def burst(levels, batch, interval_ms):
     """By how many the worst stretch exceeds a batch an interval begun and one to begin with."""
     worst, least = 0.0, None
-    for at, count in levels:
-        level = count - batch * at * 1000 / interval_ms
+    for begun, count, ended in levels:
+        if least is not None:
+            worst = max(worst, count - batch * ended * 1000 / interval_ms - least - 2 * batch)
+        level = count - batch * begun * 1000 / interval_ms
         least = level if least is None else min(least, level)
-        worst = max(worst, level - least - 2 * batch)
     return round(worst, 1)
 
 
