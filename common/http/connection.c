@@ -33,6 +33,8 @@ static void on_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf)
     } else if (len == UV_EOF && connection->state == CONNECTION_FLUSHING) {
         connection->ended = true; /* the whole answer still goes out */
         connection->keep = false;
+    } else if (len == UV_EOF && connection->state == CONNECTION_QUEUED) {
+        connection->ended = true; /* what it asked for before is still answered */
     } else if (len < 0) {
         connection_close(connection, "gone");
     }
@@ -95,7 +97,30 @@ static void request_begin(struct connection *connection)
     if (!connection->fresh)
         connection_deadline(connection, connection->server->settings.header_timeout_ms);
     connection->fresh = false;
+    bool now = !connection->served && server_has_time(connection->server);
+    connection->state = now ? CONNECTION_HEAD : CONNECTION_QUEUED;
+    connection->served = true;
+    if (!now)
+        server_queue(connection->server, &connection->link);
+}
+
+/* What waits behind an answered request, or for its turn: without a copy to CARRY and IN. */
+static void ahead_take(struct http_request *request, struct buf *carry, struct text *in)
+{
+    buf_finish(carry);
+    *carry = request->ahead;
+    *in = carry->len ? (struct text){carry->data + request->ahead_at, carry->len - request->ahead_at} : nothing;
+    buf_init(&request->ahead, EXCHANGE_AHEAD_MAX);
+    request->ahead_at = 0;
+}
+
+void connection_turn(struct connection *connection)
+{
+    list_remove(&connection->link);
+    list_append(&connection->server->connections, &connection->link);
     connection->state = CONNECTION_HEAD;
+    connection_deadline(connection, connection->server->settings.header_timeout_ms);
+    connection_step(connection, nothing);
 }
 
 static void linger_begin(struct connection *connection)
@@ -116,12 +141,7 @@ static void answer_written(struct connection *connection, struct buf *carry, str
     struct http_request *request = connection->request;
     connection->request = NULL;
     if (request) {
-        buf_finish(carry);
-        *carry = request->ahead;
-        *in = (struct text){carry->data + request->ahead_at, carry->len - request->ahead_at};
-        if (!carry->len)
-            *in = nothing;
-        buf_init(&request->ahead, EXCHANGE_AHEAD_MAX);
+        ahead_take(request, carry, in);
         exchange_destroy(request);
     }
     if (!connection->keep) {
@@ -140,8 +160,15 @@ static bool advance(struct connection *connection, struct buf *carry, struct tex
         if (in->len)
             request_begin(connection);
         return in->len > 0;
+    case CONNECTION_QUEUED:
+        park(connection, carry, in);
+        return false;
     case CONNECTION_HEAD:
     case CONNECTION_BODY:
+        if (in->len == 0 && connection->request->ahead.len)
+            ahead_take(connection->request, carry, in);
+        if (in->len == 0 && connection->ended)
+            connection_close(connection, "gone");
         if (in->len == 0)
             return false;
         exchange_feed(connection->request, in);
@@ -176,7 +203,7 @@ static bool advance(struct connection *connection, struct buf *carry, struct tex
 static bool reads_now(const struct connection *connection)
 {
     const struct http_request *request = connection->request;
-    if (connection->state == CONNECTION_HANDLING)
+    if (connection->state == CONNECTION_HANDLING || connection->state == CONNECTION_QUEUED)
         return request->ahead.len - request->ahead_at <= EXCHANGE_AHEAD_PAUSE;
     return connection->state != CONNECTION_FLUSHING && connection->state != CONNECTION_CLOSING;
 }
@@ -188,6 +215,7 @@ void connection_step(struct connection *connection, struct text in)
     struct buf carry;
     buf_init(&carry, EXCHANGE_AHEAD_MAX);
     connection->stepping = true;
+    connection->served = connection->state != CONNECTION_IDLE;
     while (advance(connection, &carry, &in)) {}
     connection->stepping = false;
     buf_finish(&carry);
@@ -225,6 +253,7 @@ void connection_expired(struct connection *connection)
     case CONNECTION_LINGER:
         connection_close(connection, "idle");
         break;
+    case CONNECTION_QUEUED:
     case CONNECTION_READY:
     case CONNECTION_HANDLING:
     case CONNECTION_CLOSING:

@@ -13,10 +13,12 @@ struct http_request;
 struct http_server;
 
 /*  IDLE ─byte─► HEAD ──► BODY ──► READY ──► HANDLING ─answer─► FLUSHING ─written─► IDLE
+ *  IDLE ─byte, and others are before it─► QUEUED ─its turn─► HEAD
  *                 └───────┴─(refused)──────────│─────────────────▲  └──(to close)──► LINGER ─► CLOSING
  *                                              └──► STREAM ──end──┘            any ──(lost)──► CLOSING  */
 enum connection_state {
     CONNECTION_IDLE,     /* between requests; no exchange */
+    CONNECTION_QUEUED,   /* a request's first bytes are here and wait for their turn */
     CONNECTION_HEAD,     /* reading a header block */
     CONNECTION_BODY,     /* reading a body */
     CONNECTION_READY,    /* whole, not yet with its handler */
@@ -35,7 +37,7 @@ struct http_stream {
 struct connection {
     uv_tcp_t tcp;
     struct http_server *server;
-    struct list link;           /* in the server's connections */
+    struct list link;           /* in the server's connections, or in its queue */
     struct wheel_node deadline; /* what it means depends on the state */
     struct http_request *request;
     struct http_stream stream;
@@ -54,6 +56,7 @@ struct connection {
     bool chunked : 1; /* the stream's framing */
     bool broken : 1;  /* a send failed: ends at the next tick */
     bool ended : 1;   /* the client sent its FIN */
+    bool served : 1;  /* a request was begun in this step: the next one waits for its turn */
     uint8_t state;    /* enum connection_state */
 };
 
@@ -63,6 +66,8 @@ MUST_CHECK enum err connection_accept(struct http_server *server, uv_stream_t *l
 void connection_read(struct connection *connection);
 /** Does what can be done now with IN (bytes just read, or none). Harmless from inside itself. */
 void connection_step(struct connection *connection, struct text in);
+/** Its request has its turn. */
+void connection_turn(struct connection *connection);
 /** The connection is over: tells the request's or stream's owner, once, and closes. REASON is a word for it. */
 void connection_close(struct connection *connection, const char *reason);
 /** The same with a reset instead of an orderly end: what waits unsent is thrown away by the kernel, too. */

@@ -13,7 +13,7 @@ struct listener {
     uv_tcp_t tcp;
     struct http_server *server;
     struct list link;
-    bool waiting; /* a newcomer could not be taken for want of memory */
+    bool waiting; /* a newcomer could not be taken for want of time or memory; libuv offers no other until it is */
 };
 
 /* Descriptors have run out: one is given up for a moment to take and drop the newcomer, else the loop would spin on it.
@@ -38,6 +38,11 @@ static void on_newcomer(uv_stream_t *stream, int status)
         turn_away(listener);
     if (status != 0)
         return;
+    if (!server_has_time(listener->server)) {
+        listener->waiting = true;
+        server_later(listener->server);
+        return;
+    }
     listener->waiting = connection_accept(listener->server, stream) != OK;
     if (listener->waiting)
         server_wake(listener->server);

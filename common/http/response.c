@@ -59,7 +59,7 @@ bool answer_keeps(const struct http_request *request)
     const struct connection *connection = request->connection;
     const struct head *head = &request->head;
     return head->len && !head->close && (head->minor == 1 || head->keep_alive) && !connection->server->draining &&
-           !connection->overflow && !connection->ended;
+           !connection->overflow && (!connection->ended || request->ahead.len > request->ahead_at);
 }
 
 void answer_done(const struct http_request *request, int status)

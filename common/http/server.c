@@ -40,7 +40,37 @@ void server_wake(struct http_server *server)
     CHECK(uv_timer_start(&server->timer, on_tick, SERVER_TICK_MS, SERVER_TICK_MS) == 0);
 }
 
-static void on_timer_closed(uv_handle_t *handle)
+static void on_idle(uv_idle_t *idle)
+{
+    struct http_server *server = idle->data;
+    struct list *link;
+    server->begun = 0;
+    if (listeners_retry(server))
+        server_wake(server);
+    for (int i = 0; i < SERVER_SLICE && (link = list_first(&server->queue)) != NULL; i++)
+        connection_turn(CONTAINER_OF(link, struct connection, link));
+    if (list_empty(&server->queue))
+        uv_idle_stop(idle);
+}
+
+bool server_has_time(struct http_server *server)
+{
+    return server->begun++ < SERVER_SLICE;
+}
+
+void server_later(struct http_server *server)
+{
+    CHECK(uv_idle_start(&server->idle, on_idle) == 0);
+}
+
+void server_queue(struct http_server *server, struct list *link)
+{
+    list_remove(link);
+    list_append(&server->queue, link);
+    server_later(server);
+}
+
+static void on_handle_closed(uv_handle_t *handle)
 {
     server_handle_closed(handle->data);
 }
@@ -49,7 +79,7 @@ void server_handle_closed(struct http_server *server)
 {
     if (--server->handles > 0)
         return;
-    CHECK(server->closing); /* the timer is the last handle, and only http_server_close ends it */
+    CHECK(server->closing); /* timer and idle are the last handles, and only http_server_close ends them */
     void (*done)(void *data) = server->done;
     void *data = server->done_data;
     if (server->spare_fd >= 0)
@@ -88,10 +118,12 @@ enum err http_server_create(struct http_server **out, const struct http_settings
     server->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     list_init(&server->connections);
     list_init(&server->listeners);
+    list_init(&server->queue);
     wheel_init(&server->wheel, SERVER_TICK_MS, uv_now(settings->loop));
     CHECK(uv_timer_init(settings->loop, &server->timer) == 0);
-    server->timer.data = server;
-    server->handles = 1;
+    CHECK(uv_idle_init(settings->loop, &server->idle) == 0);
+    server->timer.data = server->idle.data = server;
+    server->handles = 2;
     *out = server;
     return OK;
 }
@@ -110,9 +142,10 @@ void http_server_close(struct http_server *server, void (*done)(void *data), voi
     server->done = done;
     server->done_data = data;
     listeners_close(server);
-    while ((link = list_first(&server->connections)) != NULL)
+    while ((link = list_first(&server->connections)) != NULL || (link = list_first(&server->queue)) != NULL)
         connection_close(CONTAINER_OF(link, struct connection, link), "closing");
-    uv_close((uv_handle_t *)&server->timer, on_timer_closed);
+    uv_close((uv_handle_t *)&server->idle, on_handle_closed);
+    uv_close((uv_handle_t *)&server->timer, on_handle_closed);
 }
 
 size_t http_server_connections(const struct http_server *server)

@@ -9,7 +9,7 @@ import time
 
 import crowd as people
 import support
-from world import World
+from world import SESSION, World
 
 HOUR = 3600
 
@@ -37,24 +37,48 @@ class FakeClock:
 
 
 async def watch(world, levels):
-    """How many had been let in when, by a clock that nobody turns."""
+    """How many had been let in, and between which moments that was so, by a clock that nobody turns."""
     while True:
-        levels.append((time.monotonic(), int(world.state("admitted") or 0)))
+        begun = time.monotonic()
+        count = world.client.xlen("session:{%s}:admissions" % SESSION)
+        levels.append((begun, count, time.monotonic()))
         await asyncio.sleep(0.02)
+
+
+async def differs(daemon, seconds):
+    """Whether a daemon says in time that its clock is so far before Redis'."""
+    for _ in range(100):
+        if abs(await asyncio.to_thread(support.metric, daemon, "anteroom_clock_difference_seconds") - seconds) < 5:
+            return True
+        await asyncio.sleep(0.05)
+    return False
+
+
+async def seen(world, offset, under_redis):
+    """Whether Redis, or both daemons, have the jump."""
+    redis = world.client.time()[0] - time.time()
+    daemons = [await differs(daemon, -offset if under_redis else offset) for daemon in world.daemons[-2:]]
+    return abs(redis - (offset if under_redis else 0)) < 5 and all(daemons)
+
+
+def signed_at(world, offset):
+    """How many were told a token of the time that is OFFSET from now, or so."""
+    return sum(abs(people.claims_of(token)["iat"] - time.time() - offset) < 300 for v in world.crowd.visitors for token in v.tokens)
 
 
 def burst(levels, batch, interval_ms):
     """By how many the worst stretch exceeds a batch an interval begun and one to begin with."""
     worst, least = 0.0, None
-    for at, count in levels:
-        level = count - batch * at * 1000 / interval_ms
+    for begun, count, ended in levels:
+        if least is not None:
+            worst = max(worst, count - batch * ended * 1000 / interval_ms - least - 2 * batch)
+        level = count - batch * begun * 1000 / interval_ms
         least = level if least is None else min(least, level)
-        worst = max(worst, level - least - 2 * batch)
     return round(worst, 1)
 
 
 async def jumps(seed, under_redis):
-    """Gives ledger, burst, and how many tokens have times that make no sense."""
+    """Gives ledger, burst, how many tokens have times that make no sense, and of each jump whether the clocks and the tokens had it."""
     clocks = []
     world = World(seed, batch=4, intervalMs=200, tokenTtlSeconds=86400, graceMs=60000)
     world.start_redis = lambda folder: start(folder, clocks) if under_redis else support.RedisServer(folder)
@@ -71,10 +95,14 @@ async def jumps(seed, under_redis):
         work = [asyncio.ensure_future(world.crowd.keep(120)), asyncio.ensure_future(watch(world, levels)),
                 asyncio.ensure_future(world.crowd.churn(0.05, 0))]
         await world.crowd.until(lambda: len(world.crowd.in_state("waiting")) >= 80, 60, "a crowd")
+        jumped = []
         for offset in (HOUR, 0, -HOUR, 0):
             clock.set(offset)
-            before = len(world.crowd.in_state("entered"))
+            jumped.append(await seen(world, offset, under_redis))
+            before, dated = len(world.crowd.in_state("entered")), offset if under_redis else 0
+            told = signed_at(world, dated)
             await world.crowd.until(lambda before=before: len(world.crowd.in_state("entered")) > before + 20, 30, "admissions to go on")
+            jumped[-1] = jumped[-1] and signed_at(world, dated) > told
         for task in work:
             task.cancel()
         await world.crowd.settle()
@@ -86,7 +114,25 @@ async def jumps(seed, under_redis):
                 odd += not (claims["exp"] - claims["iat"] == 86400 and abs(claims["iat"] - now) < HOUR + 300)
         ledger = world.count()
         ledger.too_many = 0  # Redis' own times jump: counted by a clock of our own
-        return ledger, burst(levels, 4, 200), odd
+        return ledger, burst(levels, 4, 200), odd, jumped
+
+
+async def naive(seed):
+    """The control: a stand-in whose bucket fills by the wall clock, which jumps forth by an hour. Gives the burst."""
+    async with World(seed, batch=4, intervalMs=200) as world:
+        clock = FakeClock(world.folder.path)
+        await world.gateway(through=False)
+        world.crowd.arrive(120)
+        await world.crowd.until(lambda: len(world.crowd.in_state("waiting")) == 120, 60, "a crowd")
+        levels = []
+        work = asyncio.ensure_future(watch(world, levels))
+        with clock:
+            world.naive("wall")
+        await world.crowd.until(lambda: len(world.crowd.in_state("entered")) >= 20, 30, "the first entries")
+        clock.set(HOUR)
+        await world.crowd.until(lambda: len(world.crowd.in_state("entered")) == 120, 30, "the rest")
+        work.cancel()
+        return burst(levels, 4, 200)
 
 
 def start(folder, clocks):

@@ -58,13 +58,13 @@ class World:
             await asyncio.to_thread(support.wait_until, lambda: support.is_ready(daemon, "metrics"), what="a ready publisher")
         return daemon
 
-    async def gateway(self, through=True, serve=True, **options):
-        """A new machine: an id of its own. It is in the load balancer once it is ready."""
+    async def gateway(self, through=True, serve=True, descriptors=None, **options):
+        """A new machine: an id of its own, as many DESCRIPTORS as that. It is in the load balancer once it is ready."""
         self.numbers += 1
         daemon = support.Daemon("anteroom-gateway", {
             "redis_url": self.breaker.url if through else self.redis.url, "entry_key_file": self.folder.entry_key,
             "ticket_key_file": self.folder.ticket_key, "listen": "127.0.0.1:0", "metrics_listen": "127.0.0.1:0",
-            "server_id": f"gw-{self.numbers}", "join_limit": "off", "drain_notice_s": 0, "drain_s": 0, **options})
+            "server_id": f"gw-{self.numbers}", "join_limit": "off", "drain_notice_s": 0, "drain_s": 0, **options}, descriptors=descriptors)
         self.daemons.append(daemon)
         await asyncio.to_thread(daemon.wait_log, "listening", name="public")
         await asyncio.to_thread(support.wait_until, lambda: support.is_ready(daemon), what="a ready gateway")
@@ -73,10 +73,10 @@ class World:
             self.urls.append(daemon.public)
         return daemon
 
-    def naive(self):
+    def naive(self, *options):
         """The stand-in publisher, with what a breaker needs of a daemon."""
         process = subprocess.Popen([sys.executable, str(pathlib.Path(__file__).parent / "naive.py"), self.breaker.url, SESSION,
-                                    str(self.config["batch"]), str(self.config["intervalMs"]), support.ENTRY_KEY],
+                                    str(self.config["batch"]), str(self.config["intervalMs"]), support.ENTRY_KEY, *options],
                                    stderr=subprocess.DEVNULL)
         self.daemons.append(Stranger(process))
         return self.daemons[-1]

@@ -92,14 +92,15 @@ def parse_line(line):
 
 
 class Daemon:
-    """One of our programs. ARGUMENTS are flags without "--": {"tick_ms": 50} becomes --tick-ms=50."""
+    """One of our programs. ARGUMENTS are flags without "--": {"tick_ms": 50} becomes --tick-ms=50. DESCRIPTORS: its RLIMIT_NOFILE."""
 
-    def __init__(self, name, arguments, environment=None):
+    def __init__(self, name, arguments, environment=None, descriptors=None):
         flags = [f"--{key.replace('_', '-')}={value}" for key, value in {"log_format": "json", **arguments}.items()]
         self.name = name
         self.log = []  # a dict a line; what is no event has only "raw"
         self._more = threading.Condition()
-        self.process = subprocess.Popen([str(BUILD / name), *flags], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
+        limits = ["prlimit", f"--nofile={descriptors}"] if descriptors else []
+        self.process = subprocess.Popen([*limits, str(BUILD / name), *flags], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
                                         env={**os.environ, **(environment or {})}, text=True)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()

@@ -85,6 +85,15 @@ MUTANTS = [
     ("a release leaves no mark", "common/line/use.c", "return line_eval(line, &script_release, use->session, sizeof args / sizeof args[0], args",
      'args[1] = TEXT("1"); return line_eval(line, &script_release, use->session, sizeof args / sizeof args[0], args',
      ["test_site -k seat_is_taken"]),
+    # ---- connections ----
+    ("requests are served as they come, without turns", "common/http/connection.c",
+     "bool now = !connection->served && server_has_time(connection->server);", "bool now = true;", ["unit/test_server"]),
+    ("newcomers are taken until nobody is left", "common/http/listener.c", "if (!server_has_time(listener->server)) {", "if (!listener) {",
+     ["unit/test_server"]),
+    ("what nobody acknowledges is waited for without end", "common/http/accept.c",
+     "setsockopt(connection->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &stall_ms, sizeof stall_ms);", "(void)stall_ms;", ["faults/vanished"]),
+    ("no descriptor is kept for Redis and the logs", "gateway/main.c", "#define FD_RESERVE 64 ", "#define FD_RESERVE 0 ", ["faults/descriptors"]),
+    ("answered heads are kept", "common/http/exchange.c", "    buf_finish(&request->block);\n", "", ["faults/clients"]),
     # ---- publisher ----
     ("the lease is not looked at again", "publisher/tick.c", "return clock_mono_ms() - tick->asked_ms > (uint64_t)tick->publisher->options.lease_ms;",
      "return tick == NULL;", ["test_stale -k lease"]),

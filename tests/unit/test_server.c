@@ -7,6 +7,7 @@
 #include "common/base/clock.h"
 #include "common/http/connection.h"
 #include "common/http/exchange.h"
+#include "common/http/server_state.h"
 #include "tests/support/http_fixture.h"
 
 #include <arpa/inet.h>
@@ -98,6 +99,73 @@ static void pipelined_requests_are_answered_in_order(void **state)
     }
 }
 
+/* Until OPEN connections are there and DONE requests answered; no turn of the loop takes more than its share of either.
+ */
+static void run_in_turns(size_t open, int done)
+{
+    uint64_t end = clock_mono_ms() + 5000;
+    while (http_server_connections(fixture.server) < open || fixture.done_calls < done) {
+        size_t open_before = http_server_connections(fixture.server);
+        int done_before = fixture.done_calls;
+        uv_run(&fixture.loop, UV_RUN_NOWAIT);
+        assert_true(http_server_connections(fixture.server) - open_before <= SERVER_SLICE + 1);
+        assert_true(fixture.done_calls - done_before <= 2 * SERVER_SLICE);
+        assert_true(clock_mono_ms() < end);
+    }
+}
+
+static void a_long_pipeline_keeps_nobody_waiting(void **state)
+{
+    (void)state;
+    start();
+    for (int i = 0; i < 1000; i++)
+        http_client_say(&client, HELLO);
+    run_in_turns(1, 1000);
+    for (int i = 0; i < 1000; i++)
+        expect_body("hello");
+}
+
+static void a_crowd_of_newcomers_leaves_the_loop_time_for_others(void **state)
+{
+    enum { CROWD = 300 };
+    static struct http_client crowd[CROWD];
+    (void)state;
+    http_fixture_start(&fixture);
+    client.fd = -1;
+    for (int i = 0; i < CROWD; i++)
+        http_client_open(&crowd[i], &fixture, 0);
+    run_in_turns(CROWD, 0);
+    for (int i = 0; i < CROWD; i++)
+        http_client_say(&crowd[i], HELLO);
+    run_in_turns(CROWD, CROWD);
+    for (int i = 0; i < CROWD; i++)
+        http_client_close(&crowd[i]);
+}
+
+static void a_pipeline_is_answered_though_its_client_says_no_more(void **state)
+{
+    (void)state;
+    start();
+    for (int i = 0; i < 100; i++)
+        http_client_say(&client, HELLO);
+    assert_int_equal(shutdown(client.fd, SHUT_WR), 0);
+    for (int i = 0; i < 100; i++)
+        expect_body("hello");
+    http_expect_end(&fixture, &client);
+}
+
+static void half_a_request_at_the_end_of_a_pipeline_is_dropped_with_the_client(void **state)
+{
+    (void)state;
+    start();
+    http_client_say(&client, HELLO HELLO "GET /hel");
+    assert_int_equal(shutdown(client.fd, SHUT_WR), 0);
+    expect_body("hello");
+    expect_body("hello");
+    http_expect_end(&fixture, &client);
+    assert_int_equal(http_server_connections(fixture.server), 0);
+}
+
 static void the_next_request_waits_for_the_answer(void **state)
 {
     (void)state;
@@ -181,9 +249,10 @@ static void an_unknown_path_is_404_and_the_connection_goes_on(void **state)
     struct http_answer answer = http_expect(&fixture, &client, false);
     assert_int_equal(answer.status, 404);
     assert_true(text_contains(answer.body, "\"code\":\"not-found\""));
-    assert_string_equal(fixture.last_route, "hello");
+    assert_string_equal(fixture.last_route, "none");
     http_answer_drop(&client, &answer);
     expect_body("hello");
+    assert_string_equal(fixture.last_route, "hello");
 }
 
 static void an_unknown_method_of_a_path_is_405_with_allow(void **state)
@@ -541,6 +610,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_open_connection_is_small, setup, teardown),
         cmocka_unit_test_setup_teardown(a_connection_serves_several_requests, setup, teardown),
         cmocka_unit_test_setup_teardown(pipelined_requests_are_answered_in_order, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_long_pipeline_keeps_nobody_waiting, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_crowd_of_newcomers_leaves_the_loop_time_for_others, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_pipeline_is_answered_though_its_client_says_no_more, setup, teardown),
+        cmocka_unit_test_setup_teardown(half_a_request_at_the_end_of_a_pipeline_is_dropped_with_the_client, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(the_next_request_waits_for_the_answer, setup, teardown),
         cmocka_unit_test_setup_teardown(what_comes_while_a_request_waits_is_bounded_and_not_lost, setup, teardown),
         cmocka_unit_test_setup_teardown(http_1_0_ends_unless_it_asks_to_go_on, setup, teardown),
