@@ -37,8 +37,8 @@ void push_init(struct push *push, struct gateway *gateway);
 void push_close(struct push *push);
 /** Something changed for everybody in this session. */
 void push_session(struct push *push, struct session *session);
-/** A frame for PLACE's stream, by which it is shown SHOWN and the session's notice. True when it was sent; a socket that is
- * full gets whatever holds when it drains. */
+/** A frame for PLACE's stream, by which it is shown SHOWN and the session's notice. True when it was sent; a socket
+ * that is full gets whatever holds when it drains. */
 bool push_send(struct push *push, struct place *place, struct sse *sse, uint32_t shown);
 /** One connection can take a frame again. */
 void push_one(struct push *push, struct place *place);

@@ -166,4 +166,3 @@ def test_the_gateway_sees_what_the_proxy_passed_on(kind, way, folder, start_gate
 
             wait_until(agree, 10, f"as many requests at the gateway as were passed on, with {[name for name, _ in some]}")
         assert told > 20, "well-formed ones came through"
-
