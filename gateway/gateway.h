@@ -37,8 +37,8 @@ struct gateway {
 
     struct map sessions; /* struct session by id */
     struct map places;   /* struct place by place id */
-    /* Monotonic. Redis was away: what came back may be older, and those who know more need a moment to say so, or a newcomer
-     * would get a number that somebody has. */
+    /* Monotonic. Redis was away: what came back may be older, and those who know more need a moment to say so, or a
+     * newcomer would get a number that somebody has. */
     uint64_t newcomers_from_ms;
     uint64_t conn_count; /* connections minted so far: conn = "<boot>:<n>" */
     size_t joins_under_way;
