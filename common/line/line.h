@@ -127,7 +127,8 @@ struct line_info {
 MUST_CHECK enum err line_info(struct line *line, struct text session, redis_callback *callback, void *data);
 void line_info_decode(enum err err, const struct redis_reply *reply, struct line_info *info);
 
-/** The cheap question "did I miss anything, or did Redis": epoch, rev, phase, tail of a session. Answer: array of four. */
+/** The cheap question "did I miss anything, or did Redis": epoch, rev, phase, tail of a session. Answer: array of four.
+ */
 MUST_CHECK enum err line_peek(struct line *line, struct text session, redis_callback *callback, void *data);
 MUST_CHECK enum err line_reap(struct line *line, struct text session, struct text server, struct text cursor,
                               redis_callback *callback, void *data);
