@@ -19,7 +19,7 @@ enum err {
     ERR_TIMEOUT,  /* sent, no answer before the deadline: it may have been carried out */
     ERR_CANCELED, /* we closed while it was under way: it may have been carried out */
     ERR_REPLY,    /* the peer answered with an error; its text is in the reply */
-    ERR_PROTOCOL, /* the peer does not speak the protocol */
+    ERR_PROTOCOL, /* the answer cannot be read: it may have been carried out */
     ERR_DENIED,   /* a signature, password or certificate was not accepted */
 };
 

@@ -4,6 +4,7 @@
 #include "common/base/check.h"
 #include "common/base/clock.h"
 #include "common/line/adaptive.h"
+#include "common/line/memory.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -48,7 +49,6 @@ static const struct field *field_find(const char *name)
     return NULL;
 }
 
-/* Without memory the caller still counts it. */
 static void complain(size_t *wrong, json_t *errors, const char *field, const char *detail)
 {
     (*wrong)++;
@@ -142,7 +142,7 @@ enum err config_check(const json_t *object, bool whole, struct config_change *ch
     const char *name;
     json_t *value;
     char reason[160];
-    size_t bad = 0;
+    size_t bad = 0, refused = memory_refused();
     *change = (struct config_change){.count = 0};
     json_object_foreach((json_t *)(uintptr_t)object, name, value) if (!field_find(name))
         complain(&bad, errors, name, "is not a field of a session");
@@ -160,6 +160,8 @@ enum err config_check(const json_t *object, bool whole, struct config_change *ch
         if (wrong)
             complain(&bad, errors, fields[i].name, wrong);
     }
+    if (memory_refused() != refused)
+        return ERR_NOMEM; /* ERRORS may lack some */
     return bad ? ERR_INVALID : OK;
 }
 
@@ -197,13 +199,10 @@ static json_t *text_json(struct text value)
     return string;
 }
 
-/* null for what is no JSON. jansson does not tell that from having no memory, so what fails is tried twice: a setting
- * must not look unset because of a moment. */
+/* null for what is no JSON. */
 static json_t *object_json(struct text value)
 {
     json_t *object = json_loadb(value.at, value.len, 0, NULL);
-    if (!object)
-        object = json_loadb(value.at, value.len, 0, NULL);
     return object ? object : json_null();
 }
 
@@ -234,15 +233,14 @@ static json_t *value_json(const struct field *field, struct text value)
 
 json_t *config_json(const struct redis_reply *hash)
 {
+    size_t refused = memory_refused();
     json_t *object = json_object();
-    for (size_t i = 0; object && i < FIELD_COUNT; i++) {
-        if (json_object_set_new(object, fields[i].name, value_json(&fields[i], config_value(hash, fields[i].name))) !=
-            0) {
-            json_decref(object);
-            object = NULL;
-        }
-    }
-    return object;
+    for (size_t i = 0; i < FIELD_COUNT; i++)
+        json_object_set_new(object, fields[i].name, value_json(&fields[i], config_value(hash, fields[i].name)));
+    if (memory_refused() == refused)
+        return object;
+    json_decref(object); /* a setting must not look unset because of a moment */
+    return NULL;
 }
 
 /* json_copy leaves out what it has no memory for. NULL without memory. */

@@ -21,7 +21,7 @@ struct config_change {
 
 /** Checks a JSON object against the table. null takes a field back to its default. WHOLE: fields that are not named get
  *  their default too (PUT); else they stay (PATCH). Each bad or unknown field adds {"field","detail"} to ERRORS (an
- * array). ERR_INVALID when there was any. */
+ * array). ERR_INVALID when there was any; ERR_NOMEM. */
 MUST_CHECK enum err config_check(const json_t *object, bool whole, struct config_change *change, json_t *errors);
 /** PATCH, a JSON merge patch (RFC 7396), applied to the objects nested in CURRENT (a config_json): what config_check is
  * then given. Members that are no objects in both are as in PATCH. A new reference; NULL without memory. */

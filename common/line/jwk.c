@@ -1,6 +1,7 @@
 #include "common/line/jwk.h"
 
 #include "common/base/check.h"
+#include "common/line/memory.h"
 
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
@@ -99,8 +100,14 @@ static enum err read_key(struct token_key **out, enum token_alg alg, const json_
 {
     if (alg == TOKEN_HS256)
         return secret_key(out, jwk, reason);
+    size_t refused = memory_refused();
     EVP_PKEY *pkey = alg == TOKEN_RS256 ? rsa_key(jwk) : ec_key(jwk);
-    return pkey ? token_key_of_public(out, alg, pkey, reason) : ERR_INVALID;
+    if (pkey)
+        return token_key_of_public(out, alg, pkey, reason);
+    if (memory_refused() == refused)
+        return ERR_INVALID;
+    *reason = "there is no memory for it";
+    return ERR_NOMEM;
 }
 
 enum err jwk_read(struct token_key **out, enum token_alg alg, const json_t *jwk, const char **reason)

@@ -1,5 +1,8 @@
 #include "common/line/jws.h"
 
+#include "common/base/buf.h"
+#include "common/line/memory.h"
+
 #include <openssl/err.h>
 #include <openssl/evp.h>
 
@@ -124,7 +127,7 @@ static bool signed_by_any(const struct jws *jws, const struct keyring *ring, con
     return false;
 }
 
-json_t *jws_open(const struct keyring *ring, enum jws_kind kind, struct text token)
+static json_t *open_signed(const struct keyring *ring, enum jws_kind kind, struct text token)
 {
     struct jws jws;
     struct header header;
@@ -136,10 +139,115 @@ json_t *jws_open(const struct keyring *ring, enum jws_kind kind, struct text tok
     return good ? decode_object(jws.claims, TOKEN_MAX) : NULL;
 }
 
-json_t *jws_peek(struct text token)
+/* What was read while memory was REFUSED may lack a byte. */
+static enum err settle(json_t **claims, size_t refused, enum err otherwise)
 {
+    if (memory_refused() == refused)
+        return *claims ? OK : otherwise;
+    json_decref(*claims);
+    *claims = NULL;
+    return ERR_NOMEM;
+}
+
+enum err jws_open(const struct keyring *ring, enum jws_kind kind, struct text token, json_t **claims)
+{
+    size_t refused = memory_refused();
+    *claims = open_signed(ring, kind, token);
+    return settle(claims, refused, ERR_DENIED);
+}
+
+enum err jws_peek(struct text token, json_t **claims)
+{
+    size_t refused = memory_refused();
     struct text rest = token, part;
-    if (!text_next(&rest, '.', &part) || !text_next(&rest, '.', &part))
-        return NULL;
-    return decode_object(part, TOKEN_MAX);
+    bool split = text_next(&rest, '.', &part) && text_next(&rest, '.', &part);
+    *claims = split ? decode_object(part, TOKEN_MAX) : NULL;
+    return settle(claims, refused, ERR_INVALID);
+}
+
+/* ---- signing ---- */
+
+/* DER's two numbers as 32 bytes each: what a signature of ES256 is. */
+static bool raw_signature(unsigned char *signature, size_t *len)
+{
+    const size_t half = ES256_LEN / 2;
+    unsigned char raw[ES256_LEN] = {0};
+    const unsigned char *at = signature + 2, *end = signature + *len;
+    for (size_t i = 1; i <= 2; i++) {
+        if (end - at < 2 || at[0] != 0x02 || end - at - 2 < at[1])
+            return false;
+        size_t digits = at[1];
+        const unsigned char *next = at + 2 + digits;
+        for (at += 2; digits > half && *at == 0; at++)
+            digits--;
+        if (digits > half)
+            return false;
+        memcpy(raw + i * half - digits, at, digits);
+        at = next;
+    }
+    memcpy(signature, raw, sizeof raw);
+    *len = sizeof raw;
+    return true;
+}
+
+static bool private_signs(const struct token_key *key, struct text text, unsigned char *signature, size_t *len)
+{
+    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+    bool done = ctx && EVP_DigestSignInit(ctx, NULL, EVP_sha256(), NULL, key->pkey) == 1 &&
+                EVP_DigestSign(ctx, signature, len, (const unsigned char *)text.at, text.len) == 1;
+    EVP_MD_CTX_free(ctx);
+    if (!done)
+        ERR_clear_error();
+    return done && (key->alg != TOKEN_ES256 || raw_signature(signature, len));
+}
+
+/* LEN: the room, then what was written. */
+static enum err sign(const struct token_key *key, struct text text, unsigned char *signature, size_t *len)
+{
+    size_t refused = memory_refused();
+    if (key->alg == TOKEN_HS256) {
+        *len = KEY_MAC_LEN;
+        return token_key_mac(key, text, signature) ? OK : ERR_NOMEM;
+    }
+    if (private_signs(key, text, signature, len))
+        return OK;
+    return memory_refused() == refused ? ERR_IO : ERR_NOMEM;
+}
+
+enum err jws_seal(const struct token_key *key, struct text header, struct text claims, char *dst, size_t size)
+{
+    unsigned char signature[SIGNATURE_MAX];
+    size_t len = sizeof signature, signed_len = header.len + 1 + BASE64URL_LEN(claims.len);
+    if (signed_len >= size)
+        return ERR_TOO_BIG;
+    memcpy(dst, header.at, header.len);
+    dst[header.len] = '.';
+    base64url_encode(dst + header.len + 1, claims.at, claims.len);
+    enum err err = sign(key, (struct text){dst, signed_len}, signature, &len);
+    if (err != OK)
+        return err;
+    if (signed_len + 1 + BASE64URL_LEN(len) >= size)
+        return ERR_TOO_BIG;
+    dst[signed_len] = '.';
+    base64url_encode(dst + signed_len + 1, signature, len);
+    dst[signed_len + 1 + BASE64URL_LEN(len)] = '\0';
+    return OK;
+}
+
+enum err jws_sign(const struct token_key *key, struct text claims, char *dst, size_t size)
+{
+    char encoded[BASE64URL_LEN(HEADER_MAX)];
+    struct buf header;
+    buf_init(&header, HEADER_MAX);
+    enum err err = buf_format(&header, "{\"alg\":\"%s\",\"kid\":\"", token_alg_name(key->alg));
+    if (err == OK)
+        err = buf_json(&header, text_of(key->id));
+    if (err == OK)
+        err = buf_text(&header, TEXT("\",\"typ\":\"JWT\"}"));
+    if (err == OK) {
+        base64url_encode(encoded, header.data, header.len);
+        err = jws_seal(key, (struct text){encoded, BASE64URL_LEN(header.len)}, claims, dst, size);
+    }
+    buf_finish(&header);
+    return err;
 }

@@ -1,6 +1,7 @@
 #include "common/line/key.h"
 
 #include "common/base/check.h"
+#include "common/line/memory.h"
 
 #include <errno.h>
 #include <openssl/err.h>
@@ -122,11 +123,17 @@ static enum err id_from_hash(struct token_key *key)
     return OK;
 }
 
-static enum err key_done(struct token_key **out, struct token_key *key, enum err err)
+/* What failed since memory was REFUSED was not the key's fault. */
+static enum err key_done(struct token_key **out, struct token_key *key, enum err err, size_t refused,
+                         const char **reason)
 {
     if (err == OK)
         err = id_from_hash(key);
     ERR_clear_error(); /* TLS looks into the same queue */
+    if (err != OK && memory_refused() != refused) {
+        *reason = "there is no memory for it";
+        err = ERR_NOMEM;
+    }
     if (err != OK) {
         token_key_destroy(key);
         return err;
@@ -139,6 +146,7 @@ enum err token_key_of_bytes(struct token_key **out, enum token_alg alg, struct t
                             const char **reason)
 {
     struct token_key *key = calloc(1, sizeof *key + bytes.len + 1);
+    size_t refused = memory_refused();
     enum err err = OK;
     *reason = "there is no memory for it";
     if (!key)
@@ -155,12 +163,13 @@ enum err token_key_of_bytes(struct token_key **out, enum token_alg alg, struct t
     } else {
         err = settle_public(key, reason);
     }
-    return key_done(out, key, err);
+    return key_done(out, key, err, refused, reason);
 }
 
 enum err token_key_of_public(struct token_key **out, enum token_alg alg, EVP_PKEY *pkey, const char **reason)
 {
     struct token_key *key = calloc(1, sizeof *key + 1);
+    size_t refused = memory_refused();
     if (!key) {
         EVP_PKEY_free(pkey);
         *reason = "there is no memory for it";
@@ -168,7 +177,7 @@ enum err token_key_of_public(struct token_key **out, enum token_alg alg, EVP_PKE
     }
     key->alg = alg;
     key->pkey = pkey;
-    return key_done(out, key, settle_public(key, reason));
+    return key_done(out, key, settle_public(key, reason), refused, reason);
 }
 
 enum err token_key_load(struct token_key **out, enum token_alg alg, const char *file, const char *key_id, bool signing,

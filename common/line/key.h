@@ -25,7 +25,7 @@ struct token_key {
     bool named; /* tokens of this key carry its id as kid; else the id is ours, and a kid says nothing */
     char id[KEY_ID_MAX + 1];
     unsigned char fingerprint[32]; /* of the secret, or of the public key */
-    struct evp_pkey_st *pkey;      /* ES256, RS256: parsed once, as libjwt would parse the PEM at every token */
+    struct evp_pkey_st *pkey;      /* ES256, RS256: parsed once */
     int len;
     unsigned char bytes[]; /* the secret or the PEM, terminated; nothing where the key came from a JWKS */
 };

@@ -1,6 +1,7 @@
 #include "common/line/keyring.h"
 
 #include "common/line/jwk.h"
+#include "common/line/memory.h"
 
 #include <stdio.h>
 
@@ -108,10 +109,11 @@ static enum err add_jwk(struct keyring *ring, enum token_alg alg, const json_t *
 
 static enum err add_jwks(struct keyring *ring, enum token_alg alg, struct text bytes, const char **reason)
 {
+    size_t refused = memory_refused();
     json_t *set = json_loadb(bytes.at, bytes.len, JSON_REJECT_DUPLICATES, NULL);
     const json_t *keys = json_object_get(set, "keys");
-    enum err err = json_is_array(keys) ? OK : ERR_INVALID;
-    *reason = "is no JSON object with an array of keys (JWKS)";
+    enum err err = memory_refused() != refused ? ERR_NOMEM : json_is_array(keys) ? OK : ERR_INVALID;
+    *reason = err == ERR_NOMEM ? "there is no memory for it" : "is no JSON object with an array of keys (JWKS)";
     for (size_t i = 0; err == OK && i < json_array_size(keys); i++)
         err = add_jwk(ring, alg, json_array_get(keys, i), reason);
     if (err == OK && ring->count == 0) {

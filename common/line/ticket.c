@@ -2,6 +2,7 @@
 
 #include "common/base/buf.h"
 #include "common/base/check.h"
+#include "common/line/memory.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -33,24 +34,11 @@ static enum err write_claims(const struct ticket *ticket, struct buf *out)
 enum err token_sign_ticket(const struct token_key *key, const struct ticket *ticket, char *dst, size_t size)
 {
     struct buf claims;
-    unsigned char signature[KEY_MAC_LEN];
     CHECK(key->alg == TOKEN_HS256);
     buf_init(&claims, TOKEN_MAX);
     enum err err = write_claims(ticket, &claims);
-    size_t head = sizeof HEADER_ENCODED - 1, body = BASE64URL_LEN(claims.len),
-           total = head + 1 + body + 1 + BASE64URL_LEN(KEY_MAC_LEN);
-    if (err == OK && total >= size)
-        err = ERR_TOO_BIG;
-    if (err == OK) {
-        memcpy(dst, HEADER_ENCODED ".", head + 1);
-        base64url_encode(dst + head + 1, claims.data, claims.len);
-        err = token_key_mac(key, (struct text){dst, head + 1 + body}, signature) ? OK : ERR_NOMEM;
-    }
-    if (err == OK) {
-        dst[head + 1 + body] = '.';
-        base64url_encode(dst + head + body + 2, signature, KEY_MAC_LEN);
-        dst[total] = '\0';
-    }
+    if (err == OK)
+        err = jws_seal(key, TEXT(HEADER_ENCODED), buf_view(&claims), dst, size);
     buf_finish(&claims);
     return err;
 }
@@ -109,18 +97,25 @@ static bool signature_holds(const struct token_key *key, struct text token, stru
                              (struct text){(const char *)wanted, KEY_MAC_LEN});
 }
 
-enum err token_verify_ticket(const struct token_key *key, struct text token, struct ticket *ticket)
+static bool read_ticket(const struct token_key *key, struct text token, struct ticket *ticket)
 {
     uint8_t bytes[TOKEN_MAX];
     struct text part;
     size_t len;
-    CHECK(key->alg == TOKEN_HS256);
-    *ticket = (struct ticket){.epoch = 0};
     if (token.len >= TOKEN_MAX || !signature_holds(key, token, &part) ||
         base64url_decode(bytes, sizeof bytes, part, &len) != OK)
-        return ERR_DENIED;
+        return false;
     json_t *claims = json_loadb((const char *)bytes, len, JSON_REJECT_DUPLICATES, NULL);
     bool good = claims && read_claims(claims, ticket);
     json_decref(claims);
-    return good ? OK : ERR_DENIED;
+    return good;
+}
+
+enum err token_verify_ticket(const struct token_key *key, struct text token, struct ticket *ticket)
+{
+    size_t refused = memory_refused();
+    CHECK(key->alg == TOKEN_HS256);
+    *ticket = (struct ticket){.epoch = 0};
+    bool good = read_ticket(key, token, ticket);
+    return memory_refused() != refused ? ERR_NOMEM : good ? OK : ERR_DENIED;
 }

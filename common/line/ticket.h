@@ -1,5 +1,5 @@
 /** The resume ticket: what a visitor shows to have the place back, through any gateway. An HS256 JWT of type
- *  anteroom-ticket+jwt (RFC 7515, RFC 7519). libjwt writes and accepts no type but "JWT", so this codec is our own. */
+ *  anteroom-ticket+jwt (RFC 7515, RFC 7519), so that it never passes for an entry token. */
 #ifndef ANTEROOM_LINE_TICKET_H
 #define ANTEROOM_LINE_TICKET_H
 
@@ -19,7 +19,7 @@ struct ticket {
 };
 
 MUST_CHECK enum err token_sign_ticket(const struct token_key *key, const struct ticket *ticket, char *dst, size_t size);
-/** ERR_DENIED: not ours, altered, or of another kind. */
+/** ERR_DENIED: not ours, altered, or of another kind. ERR_NOMEM: nobody knows what it is worth. */
 MUST_CHECK enum err token_verify_ticket(const struct token_key *key, struct text token, struct ticket *ticket);
 
 #endif

@@ -1,6 +1,5 @@
 /** Tokens between the site and us: the entry token we issue, and the user token the site issues.
- *  The only door to libjwt, which signs. A verifier pins the algorithm and checks every claim itself; no key or token
- * is ever logged. */
+ *  A verifier pins the algorithm and checks every claim itself; no key or token is ever logged. */
 #ifndef ANTEROOM_LINE_TOKEN_H
 #define ANTEROOM_LINE_TOKEN_H
 
@@ -20,7 +19,7 @@ struct entry_claims {
 /** Writes a terminated compact JWT. ERR_TOO_BIG, ERR_NOMEM, ERR_IO (the key refuses). */
 MUST_CHECK enum err token_sign_entry(const struct token_key *key, const struct entry_claims *claims, char *dst,
                                      size_t size);
-/** The exp (s) and iat (s) of an entry token that came from Redis, unverified. ERR_INVALID. */
+/** The exp (s) and iat (s) of an entry token that came from Redis, unverified. ERR_INVALID, ERR_NOMEM. */
 MUST_CHECK enum err token_entry_times(struct text token, int64_t *issued_s, int64_t *expires_s);
 
 #define TOKEN_LEEWAY_S 30                         /* what the clocks of signer and verifier may differ by */
@@ -38,7 +37,7 @@ struct entry {
 };
 
 /** Verifies an entry token from its signature and claims alone: exp, iss, aud, sub and jti are required, iat and nbf
- * may not lie in the future; TOKEN_LEEWAY_S everywhere. ERR_DENIED. */
+ * may not lie in the future; TOKEN_LEEWAY_S everywhere. ERR_DENIED; ERR_NOMEM: nobody knows what it is worth. */
 MUST_CHECK enum err token_verify_entry(const struct keyring *ring, struct text token, const struct entry_rules *rules,
                                        int64_t now_s, struct entry *entry);
 
@@ -50,7 +49,7 @@ struct user_rules {
 };
 
 /** Verifies a user token: signature, algorithm, exp (required), nbf, iss, aud; USER gets the claim, ≤ USER_ID_MAX bytes
- *  without control characters. ERR_DENIED. */
+ *  without control characters. ERR_DENIED, ERR_NOMEM as above. */
 MUST_CHECK enum err token_verify_user(const struct keyring *ring, struct text token, const struct user_rules *rules,
                                       int64_t now_s, char user[USER_ID_MAX + 1]);
 

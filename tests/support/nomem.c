@@ -1,9 +1,6 @@
 #include "tests/support/nomem.h"
 
-#include <jansson.h>
-#include <openssl/crypto.h>
-#include <stdlib.h>
-#include <string.h>
+#include "common/line/memory.h"
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
@@ -46,35 +43,9 @@ char *__wrap_strdup(const char *text)
     return fails() ? NULL : __real_strdup(text);
 }
 
-static void *openssl_malloc(size_t size, const char *file, int line)
-{
-    (void)file;
-    (void)line;
-    return size ? malloc(size) : NULL;
-}
-
-static void *openssl_realloc(void *old, size_t size, const char *file, int line)
-{
-    (void)file;
-    (void)line;
-    if (size)
-        return realloc(old, size);
-    free(old);
-    return NULL;
-}
-
-static void openssl_free(void *old, const char *file, int line)
-{
-    (void)file;
-    (void)line;
-    free(old);
-}
-
 void nomem_init(void)
 {
-    json_set_alloc_funcs(malloc, free);
-    if (CRYPTO_set_mem_functions(openssl_malloc, openssl_realloc, openssl_free) != 1)
-        abort();
+    memory_init();
 }
 
 void nomem_arm(size_t n)

@@ -1,5 +1,6 @@
-/** Memory that runs out: the N-th allocation from now on fails, once. Ours (through the linker's --wrap), jansson's and
- * OpenSSL's; not libuv's, which ends the process itself where its own lists cannot grow. */
+/** Memory that runs out: the N-th allocation from now on fails, once. Ours (through the linker's --wrap), and
+ * jansson's and OpenSSL's, which come to ours by common/line/memory. The other libraries' fail in tests/faults/nomem.c.
+ */
 #ifndef ANTEROOM_TESTS_NOMEM_H
 #define ANTEROOM_TESTS_NOMEM_H
 

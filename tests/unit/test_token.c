@@ -65,6 +65,10 @@ static void an_entry_token_says_what_it_was_given(void **state)
     assert_string_equal(jwt_get_grant(jwt, "jti"), "abcdefghijklmnopqrstuv");
     assert_int_equal(jwt_get_grant_int(jwt, "ticket"), 7);
     assert_string_equal(jwt_get_header(jwt, "kid"), token_key_id(key));
+    assert_int_equal(jwt_set_alg(jwt, JWT_ALG_HS256, (const unsigned char *)"12345678901234567890123456789012", 32), 0);
+    char *theirs = jwt_encode_str(jwt); /* libjwt writes the same bytes */
+    assert_string_equal(token, theirs);
+    free(theirs);
     jwt_free(jwt);
     assert_int_equal(token_entry_times(TEXT("a.b.c"), &issued, &expires), ERR_INVALID);
     assert_int_equal(token_entry_times(TEXT(""), &issued, &expires), ERR_INVALID);
