@@ -268,7 +268,8 @@ static void arrival_step(void *data, enum err err, const struct redis_reply *rep
     if (err == ERR_REPLY)
         log_event(LOG_WARN, "arrival-refused", LOG_S("session", arrival->visitor.session),
                   LOG_T("reason", reply_text(reply)));
-    if (err == ERR_TIMEOUT || err == ERR_LOST || err == ERR_CANCELED) /* it may have been carried out */
+    /* It may have been carried out. ERR_PROTOCOL: the answer came, and there was no memory to read it. */
+    if (err == ERR_TIMEOUT || err == ERR_LOST || err == ERR_CANCELED || err == ERR_PROTOCOL)
         arrival_park(arrival, text_of(arrival->place), arrival->state == ARRIVAL_JOIN);
     line_place_decode(err, reply, &answer);
     if (arrival->state == ARRIVAL_RESUME && arrival_restore(arrival, &answer))

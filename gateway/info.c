@@ -65,7 +65,7 @@ static enum err write_info(struct buf *out, const char *session, const struct li
     return err == OK ? buf_append(out, "}\n", 3) : err; /* terminated */
 }
 
-static void respond(struct http_request *request, int64_t now_ms, const char *rest)
+static void respond(struct gateway *gateway, struct http_request *request, int64_t now_ms, const char *rest)
 {
     char instant[CLOCK_RFC3339_SIZE];
     struct buf body;
@@ -77,7 +77,7 @@ static void respond(struct http_request *request, int64_t now_ms, const char *re
                                                       .cache = "public, max-age=1",
                                                       .body = buf_view(&body)});
     else
-        http_respond(request, &(struct http_response){.status = 503});
+        refuse(gateway, request, REFUSAL_UNAVAILABLE, NULL, 0);
     buf_finish(&body);
 }
 
@@ -92,7 +92,7 @@ static void inquiry_answered(void *data, enum err err, const struct redis_reply 
     line_info_decode(err, reply, &info);
     bool written = info.outcome == LINE_OK && write_info(&rest, inquiry->session, &info) == OK;
     if (inquiry->request && written)
-        respond(inquiry->request, info.now_ms, rest.data);
+        respond(gateway, inquiry->request, info.now_ms, rest.data);
     else if (inquiry->request)
         refuse(gateway, inquiry->request,
                info.outcome == LINE_DELETED || (info.outcome == LINE_NONE && !(session && session->known))
@@ -121,7 +121,7 @@ void info_handle(struct http_request *request, void *context)
     }
     const struct session *session = session_find(gateway, text_of(id));
     if (session && session->info && clock_mono_ms() - session->info_ms < INFO_MS) {
-        respond(request, membership_redis_now_ms(&gateway->membership), session->info);
+        respond(gateway, request, membership_redis_now_ms(&gateway->membership), session->info);
         return;
     }
     struct inquiry *inquiry = calloc(1, sizeof *inquiry);

@@ -3,6 +3,8 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/version.h"
+#include "common/http/watchers.h"
+#include "common/line/memory.h"
 #include "common/redis/target.h"
 #include "gateway/gateway.h"
 #include "gateway/health.h"
@@ -268,6 +270,7 @@ static int run(struct gateway *gateway, const struct redis_url *url, const char 
     drain_init(&gateway->drain, gateway);
     start_timers(gateway, signals);
     set_build_metrics(gateway);
+    watchers_reserve(gateway->loop, (size_t)gateway->options.connections_max * 9 / 8 + 2 * FD_RESERVE);
     ready = connect_redis(gateway, url) == OK && serve(gateway);
     if (ready) {
         log_event(LOG_INFO, "started", LOG_S("server", gateway->membership.name), LOG_S("version", ANTEROOM_VERSION),
@@ -291,6 +294,7 @@ int main(int argc, char **argv)
     struct redis_url url = {.db = 0};
     uv_loop_t loop;
     char server_id[SERVER_ID_MAX + 1] = "check", why[640] = "";
+    memory_init();
     enum option_action action = options_read(&gateway_option_table, argc, argv, environ, ANTEROOM_VERSION, options);
     if (action == OPTION_EXIT_OK || action == OPTION_EXIT_BAD)
         return action == OPTION_EXIT_OK ? 0 : EXIT_BAD_CONFIG;

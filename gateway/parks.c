@@ -25,6 +25,7 @@ void parks_init(struct parks *parks, struct gateway *gateway)
     *parks = (struct parks){.gateway = gateway};
     list_init(&parks->waiting);
     list_init(&parks->later);
+    list_init(&parks->spare);
 }
 
 static void park_free(struct park *park)
@@ -36,11 +37,42 @@ static void park_free(struct park *park)
 
 void parks_finish(struct parks *parks)
 {
-    struct list *lists[] = {&parks->waiting, &parks->later}, *link;
-    for (size_t i = 0; i < 2; i++)
+    struct list *lists[] = {&parks->waiting, &parks->later, &parks->spare}, *link;
+    parks->count += parks->spares;
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         while ((link = list_first(lists[i])) != NULL)
             park_free(CONTAINER_OF(link, struct park, link));
 }
+
+/* ---- spares ---- */
+
+static struct park *park_alloc(struct parks *parks, size_t user_len)
+{
+    struct park *park = calloc(1, sizeof *park + user_len + 1);
+    if (park) {
+        park->parks = parks;
+        list_init(&park->link);
+    }
+    return park;
+}
+
+static void fill_spares(struct parks *parks)
+{
+    for (struct park *park; parks->spares < PARKS_SPARE && (park = park_alloc(parks, USER_ID_MAX)); parks->spares++)
+        list_append(&parks->spare, &park->link);
+}
+
+static struct park *take_spare(struct parks *parks)
+{
+    struct list *link = list_first(&parks->spare);
+    if (!link)
+        return NULL;
+    list_remove(link);
+    parks->spares--;
+    return CONTAINER_OF(link, struct park, link);
+}
+
+/* ---- sending ---- */
 
 /* Somebody left by a request to this gateway, and has a stream at another one. */
 static void tell_left(const struct park *park, const struct redis_reply *reply)
@@ -96,27 +128,27 @@ static bool park_send(struct park *park)
     return err == OK;
 }
 
-static void park_new(struct parks *parks, struct text session, struct text place, struct text conn, struct text user,
+static bool park_new(struct parks *parks, struct text session, struct text place, struct text conn, struct text user,
                      bool short_stay, uint32_t gen)
 {
-    struct park *park = calloc(1, sizeof *park + user.len + 1);
-    if (!park) {
+    struct park *park = park_alloc(parks, user.len);
+    CHECK(user.len <= USER_ID_MAX);
+    if (!park && !(park = take_spare(parks))) {
         log_event(LOG_ERROR, "park-dropped", LOG_S("reason", "out of memory"));
-        return;
+        return false;
     }
-    park->parks = parks;
     park->gen = gen;
     park->short_stay = park->again = short_stay;
     CHECK(text_copy(park->session, sizeof park->session, session) == OK);
     CHECK(text_copy(park->place, sizeof park->place, place) == OK);
     CHECK(text_copy(park->conn, sizeof park->conn, conn) == OK);
     CHECK(text_copy(park->user, user.len + 1, user) == OK);
-    list_init(&park->link);
     parks->count++;
     if (parks->count > PARKS_MAX && !list_empty(&parks->waiting))
         park_free(CONTAINER_OF(list_first(&parks->waiting), struct park, link));
     list_append(&parks->waiting, &park->link);
     park_send(park);
+    return true;
 }
 
 void parks_add(struct parks *parks, struct text session, struct text place, struct text conn, struct text user,
@@ -125,14 +157,15 @@ void parks_add(struct parks *parks, struct text session, struct text place, stru
     park_new(parks, session, place, conn, user, short_stay, 0);
 }
 
-void parks_add_leave(struct parks *parks, struct text session, struct text place, uint32_t gen)
+bool parks_add_leave(struct parks *parks, struct text session, struct text place, uint32_t gen)
 {
-    park_new(parks, session, place, TEXT(""), TEXT(""), false, gen);
+    return park_new(parks, session, place, TEXT(""), TEXT(""), false, gen);
 }
 
 void parks_flush(struct parks *parks)
 {
     struct list *link;
+    fill_spares(parks);
     while ((link = list_first(&parks->later)) != NULL) {
         struct park *park = CONTAINER_OF(link, struct park, link);
         if (park->due_ms > clock_mono_ms())

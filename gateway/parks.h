@@ -3,6 +3,7 @@
 #ifndef ANTEROOM_GATEWAY_PARKS_H
 #define ANTEROOM_GATEWAY_PARKS_H
 
+#include "common/base/err.h"
 #include "common/base/list.h"
 #include "common/base/text.h"
 
@@ -14,6 +15,7 @@
 #define PARKS_MAX 200000
 
 #define PARKS_AGAIN_MS 10000
+#define PARKS_SPARE 64 /* kept for when there is no memory */
 
 struct gateway;
 
@@ -22,6 +24,8 @@ struct parks {
     struct list waiting; /* to be sent as soon as possible */
     struct list later;   /* to be sent once more, oldest first */
     size_t count;        /* in both, and on the wire */
+    struct list spare;
+    size_t spares;
 };
 
 void parks_init(struct parks *parks, struct gateway *gateway);
@@ -31,8 +35,8 @@ void parks_finish(struct parks *parks);
  * PARKS_AGAIN_MS apart. */
 void parks_add(struct parks *parks, struct text session, struct text place, struct text conn, struct text user,
                bool short_stay);
-/** The visitor gave the place up, with a ticket of generation GEN. */
-void parks_add_leave(struct parks *parks, struct text session, struct text place, uint32_t gen);
+/** The visitor gave the place up, with a ticket of generation GEN. False: no memory, nothing was done. */
+MUST_CHECK bool parks_add_leave(struct parks *parks, struct text session, struct text place, uint32_t gen);
 /** Those without an answer yet (a repetition that is due later does not count). */
 size_t parks_unsent(const struct parks *parks);
 /** Sends what waits, a bounded number at a time; called when Redis is there and each second. */

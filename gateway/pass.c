@@ -2,6 +2,7 @@
 
 #include "common/base/clock.h"
 #include "gateway/gateway.h"
+#include "gateway/refusal.h"
 
 #include <stdio.h>
 
@@ -14,8 +15,8 @@ static struct text cookie_token(const struct http_request *request, struct text 
     return http_request_cookie(request, name);
 }
 
-bool pass_read(const struct gateway *gateway, const struct http_request *request, struct text session,
-               struct entry *entry, const char **why)
+enum err pass_read(const struct gateway *gateway, const struct http_request *request, struct text session,
+                   struct entry *entry, const char **why)
 {
     const struct entry_rules rules = {gateway->options.common.entry_issuer, session};
     const struct text shown[] = {
@@ -27,11 +28,20 @@ bool pass_read(const struct gateway *gateway, const struct http_request *request
     for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
         if (!shown[i].len)
             continue;
-        if (token_verify_entry(&gateway->keys.entry, shown[i], &rules, clock_wall_ms() / 1000, entry) == OK)
-            return true;
+        enum err err = token_verify_entry(&gateway->keys.entry, shown[i], &rules, clock_wall_ms() / 1000, entry);
+        if (err != ERR_DENIED)
+            return err;
         *why = "The entry token is forged, damaged, expired, or of another session.";
     }
-    return false;
+    return ERR_DENIED;
+}
+
+void pass_refuse(struct gateway *gateway, struct http_request *request, enum err err, const char *why)
+{
+    if (err == ERR_NOMEM)
+        refuse_by_status(gateway, request, REFUSAL_UNAVAILABLE, "There is no memory to look at the entry token.", 0);
+    else
+        refuse_by_status(gateway, request, REFUSAL_NO_ENTRY, why, 0);
 }
 
 /* Room for three characters a byte. */

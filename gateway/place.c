@@ -197,7 +197,10 @@ void place_end_entry(struct place *place, struct text token, int64_t admitted_ms
     struct sse_entry entry = {session->name, token, text_of(session->entry_url), text_of(session->entry_method),
                               admitted_ms,   0};
     int64_t issued_s = 0;
-    if (token_entry_times(token, &issued_s, &entry.expires_s) != OK) {
+    enum err err = token_entry_times(token, &issued_s, &entry.expires_s);
+    if (err == ERR_NOMEM)
+        return; /* the sweep comes back to it */
+    if (err != OK) {
         log_event(LOG_ERROR, "entry-token-unreadable", LOG_T("session", session->name),
                   LOG_T("place", place_id(place)));
         metrics_add(gateway->metrics, METER_MESSAGES_BAD, 1, NULL, NULL, NULL);

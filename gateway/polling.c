@@ -63,8 +63,9 @@ static enum err write_answer(struct buf *out, const char *session_id, const stru
     if (err != OK)
         return err;
     if (answer->outcome == LINE_ENTERED) {
-        if (token_entry_times(answer->token, &issued_s, &expires_s) != OK)
-            return ERR_INVALID;
+        err = token_entry_times(answer->token, &issued_s, &expires_s);
+        if (err != OK)
+            return err;
         clock_rfc3339(instant, expires_s * 1000);
         err = buf_format(out, ",\"status\":\"ENTERED\",\"position\":0,\"token\":\"%.*s\",\"expiresAt\":\"%s\"",
                          (int)answer->token.len, answer->token.at, instant);
@@ -95,7 +96,8 @@ static enum err write_answer(struct buf *out, const char *session_id, const stru
     return err == OK ? buf_text(out, TEXT("}\n")) : err;
 }
 
-static void answer_json(struct gateway *gateway, struct http_request *request, const char *session_id,
+/* False: it was refused, as there is no memory for the answer. */
+static bool answer_json(struct gateway *gateway, struct http_request *request, const char *session_id,
                         const struct session *session, const struct line_place *answer, const char *ticket)
 {
     char headers[TOKEN_MAX + 512] = "";
@@ -106,13 +108,15 @@ static void answer_json(struct gateway *gateway, struct http_request *request, c
         len = (size_t)snprintf(headers, sizeof headers, "Retry-After: %u\r\n", poll_answer_s(answer));
     if (ticket[0])
         visitor_cookie(gateway, session_id, ticket, headers + len, sizeof headers - len);
-    if (write_answer(&body, session_id, session, answer, ticket) != OK)
-        refuse(gateway, request, REFUSAL_UNAVAILABLE, NULL, 0);
-    else
+    bool written = write_answer(&body, session_id, session, answer, ticket) == OK;
+    if (written)
         http_respond(request,
                      &(struct http_response){
                          .status = 200, .type = "application/json", .headers = headers, .body = buf_view(&body)});
+    else
+        refuse(gateway, request, REFUSAL_UNAVAILABLE, NULL, 0);
     buf_finish(&body);
+    return written;
 }
 
 /* ---- join ---- */
@@ -134,8 +138,7 @@ static bool answer_join(struct arrival *arrival, struct session *session, const 
             return false;
         }
     }
-    answer_json(arrival->gateway, arrival->request, session->id, session, answer, token);
-    return true;
+    return answer_json(arrival->gateway, arrival->request, session->id, session, answer, token);
 }
 
 void join_handle(struct http_request *request, void *context)
@@ -260,7 +263,11 @@ void leave_handle(struct http_request *request, void *context)
         return;
     }
     /* Repeated until Redis has it, and an older generation changes nothing: 204 may be said at once. */
-    parks_add_leave(&gateway->parks, text_of(visitor.session), text_of(visitor.ticket.place), visitor.ticket.gen);
+    if (!parks_add_leave(&gateway->parks, text_of(visitor.session), text_of(visitor.ticket.place),
+                         visitor.ticket.gen)) {
+        refuse(gateway, request, REFUSAL_UNAVAILABLE, NULL, 0);
+        return;
+    }
     if (place && place->gen == visitor.ticket.gen)
         place_end_closed(place, TEXT("left"));
     http_respond(request, &(struct http_response){.status = 204});

@@ -73,6 +73,9 @@ static void refuse_events(struct http_request *request, const struct http_proble
     uint32_t least = problem->retry_after_seconds > RETRY_MIN_S ? problem->retry_after_seconds : RETRY_MIN_S;
     uint32_t most = least < RETRY_MAX_S ? RETRY_MAX_S : least + 5;
     size_t len = http_problem_json(problem, http_request_id(request), json, sizeof json);
+    if (!len) /* for want of memory */
+        len = (size_t)snprintf(json, sizeof json, "{\"type\":\"/problems/%s\",\"code\":\"%s\",\"status\":%d}",
+                               problem->code, problem->code, problem->status);
     sse_start(&sse);
     if (final)
         sse_id(&sse, TEXT(""), true);

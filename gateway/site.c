@@ -106,8 +106,8 @@ void redeem_handle(struct http_request *request, void *context)
     enum err err = http_request_param(request, "by", by, sizeof by);
     if (err != ERR_MISSING && (err != OK || !use_by_valid(text_of(by))))
         refuse_by_status(gateway, request, REFUSAL_BAD_REQUEST, "by must be 1 to 64 of A-Z a-z 0-9 _ . : -.", 0);
-    else if (!pass_read(gateway, request, session, &entry, &why))
-        refuse_by_status(gateway, request, REFUSAL_NO_ENTRY, why, 0);
+    else if ((err = pass_read(gateway, request, session, &entry, &why)) != OK)
+        pass_refuse(gateway, request, err, why);
     else
         call_begin(gateway, request, &entry, by, false);
 }
@@ -121,8 +121,9 @@ void release_handle(struct http_request *request, void *context)
     struct entry entry;
     if (!read_session(gateway, request, false, room, &session))
         return;
-    if (!pass_read(gateway, request, session, &entry, &why))
-        refuse_by_status(gateway, request, REFUSAL_NO_ENTRY, why, 0);
+    enum err err = pass_read(gateway, request, session, &entry, &why);
+    if (err != OK)
+        pass_refuse(gateway, request, err, why);
     else
         call_begin(gateway, request, &entry, "", true);
 }

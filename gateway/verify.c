@@ -135,8 +135,13 @@ void verify_handle(struct http_request *request, void *context)
         return;
     }
     if (http_request_param(request, "sessionId", session, sizeof session) != OK ||
-        !session_id_valid(text_of(session)) || !pass_read(gateway, request, text_of(session), &entry, &why)) {
+        !session_id_valid(text_of(session))) {
         refuse_by_status(gateway, request, REFUSAL_NO_ENTRY, why, 0);
+        return;
+    }
+    enum err err = pass_read(gateway, request, text_of(session), &entry, &why);
+    if (err != OK) {
+        pass_refuse(gateway, request, err, why);
         return;
     }
     if (!ask(&gateway->verify, request, &entry))

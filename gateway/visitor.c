@@ -100,15 +100,16 @@ static struct text user_token(const struct gateway *gateway, const struct http_r
     return (struct text){NULL, 0};
 }
 
-static bool check_user(struct gateway *gateway, struct http_request *request, struct visitor *visitor)
+static enum err check_user(struct gateway *gateway, struct http_request *request, struct visitor *visitor)
 {
     char room[TOKEN_MAX];
     visitor->user[0] = '\0';
     if (!gateway->keys.user.count)
-        return true;
+        return OK;
     struct text token = user_token(gateway, request, room, sizeof room);
-    return token.at && token_verify_user(&gateway->keys.user, token, &gateway->user_rules, clock_wall_ms() / 1000,
-                                         visitor->user) == OK;
+    if (!token.at)
+        return ERR_DENIED;
+    return token_verify_user(&gateway->keys.user, token, &gateway->user_rules, clock_wall_ms() / 1000, visitor->user);
 }
 
 /* ---- ticket ---- */
@@ -140,19 +141,21 @@ static struct text ticket_token(const struct gateway *gateway, const struct http
     return token;
 }
 
-/* False: a ticket was shown that is none. A bad cookie is merely old: it counts as absent. */
-static bool check_ticket(struct gateway *gateway, struct http_request *request, struct visitor *visitor)
+/* ERR_DENIED: a ticket was shown that is none. A bad cookie is merely old: it counts as absent. */
+static enum err check_ticket(struct gateway *gateway, struct http_request *request, struct visitor *visitor)
 {
     char room[TOKEN_MAX];
     bool broken;
     struct text token = ticket_token(gateway, request, visitor, room, sizeof room, &broken);
     if (!token.len)
-        return !broken;
-    bool good = token_verify_ticket(gateway->keys.ticket, token, &visitor->ticket) == OK &&
-                (!visitor->session[0] || strcmp(visitor->ticket.session, visitor->session) == 0) &&
-                strcmp(visitor->ticket.user, visitor->user) == 0;
-    visitor->has_ticket = good;
-    return good || visitor->ticket_from_cookie;
+        return broken ? ERR_DENIED : OK;
+    enum err err = token_verify_ticket(gateway->keys.ticket, token, &visitor->ticket);
+    if (err == ERR_NOMEM)
+        return err;
+    visitor->has_ticket = err == OK &&
+                          (!visitor->session[0] || strcmp(visitor->ticket.session, visitor->session) == 0) &&
+                          strcmp(visitor->ticket.user, visitor->user) == 0;
+    return visitor->has_ticket || visitor->ticket_from_cookie ? OK : ERR_DENIED;
 }
 
 /* ---- rate ---- */
@@ -203,12 +206,14 @@ bool visitor_read(struct gateway *gateway, struct http_request *request, unsigne
         refuse(gateway, request, REFUSAL_BAD_SESSION, NULL, 0);
         return false;
     }
-    if (!check_user(gateway, request, visitor)) {
-        refuse(gateway, request, REFUSAL_UNAUTHORIZED, NULL, 0);
+    err = check_user(gateway, request, visitor);
+    if (err != OK) {
+        refuse(gateway, request, err == ERR_NOMEM ? REFUSAL_UNAVAILABLE : REFUSAL_UNAUTHORIZED, NULL, 0);
         return false;
     }
-    if (!check_ticket(gateway, request, visitor) || (needs & VISITOR_TICKET && !visitor->has_ticket)) {
-        refuse(gateway, request, REFUSAL_BAD_TICKET, NULL, 0);
+    err = check_ticket(gateway, request, visitor);
+    if (err != OK || (needs & VISITOR_TICKET && !visitor->has_ticket)) {
+        refuse(gateway, request, err == ERR_NOMEM ? REFUSAL_UNAVAILABLE : REFUSAL_BAD_TICKET, NULL, 0);
         return false;
     }
     if (visitor->has_ticket)

@@ -38,7 +38,6 @@ static const struct http_refusal_row rows[HTTP_REFUSAL_COUNT] = {
     [REFUSE_VERB] = {405, "method-not-allowed", "Method Not Allowed",
                      "The Allow header names the methods of this path."},
     [REFUSE_FULL] = {503, "too-many-connections", "Service Unavailable", "Too many connections are open; try again."},
-    [REFUSE_MEMORY] = {503, "unavailable", "Service Unavailable", "The server is short of memory; try again."},
 };
 
 const struct http_refusal_row *http_refusal_row(enum http_refusal refusal)

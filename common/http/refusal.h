@@ -32,7 +32,6 @@ enum http_refusal {
     REFUSE_PATH,
     REFUSE_VERB,
     REFUSE_FULL,
-    REFUSE_MEMORY,
     HTTP_REFUSAL_COUNT
 };
 

@@ -78,7 +78,7 @@ struct http_stream *http_stream_open(struct http_request *request, const char *t
         err = buf_text(&out, frame_wrap(connection->chunked, first, len, false));
     if (err != OK) {
         buf_finish(&out);
-        exchange_refuse(request, REFUSE_MEMORY);
+        connection_close(connection, "memory"); /* a browser comes back after that, and would not after a 503 */
         return NULL;
     }
     connection->state = CONNECTION_STREAM;
