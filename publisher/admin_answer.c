@@ -50,7 +50,7 @@ void admin_json(struct http_request *request, int status, json_t *body, int64_t 
                      &(struct http_response){
                          .status = status, .type = "application/json", .headers = etag, .body = text_of(text)});
     else
-        admin_unavailable(request, ERR_NOMEM);
+        admin_unavailable(request, ERR_LOST); /* of a change that was made, too */
     free(text);
 }
 
@@ -69,8 +69,7 @@ void admin_problem(struct http_request *request, int status, const char *code, c
 
 void admin_complain(json_t *errors, const char *field, const char *detail)
 {
-    if (json_array_append_new(errors, json_pack("{s:s, s:s}", "field", field, "detail", detail)) != 0)
-        json_array_append_new(errors, json_null()); /* needs no memory in an empty array: wrong stays wrong */
+    json_array_append_new(errors, json_pack("{s:s, s:s}", "field", field, "detail", detail));
 }
 
 void admin_bad_fields(struct http_request *request, const json_t *errors)
@@ -100,7 +99,7 @@ void admin_unavailable(struct http_request *request, enum err err)
         request, &(struct http_problem){
                      .status = 503,
                      .code = "unavailable",
-                     .title = "Redis did not answer",
+                     .title = err == ERR_NOMEM ? "No memory for it" : "Redis did not answer",
                      .detail = unsent ? "Nothing was changed." : "A change may have been made or not: look again.",
                      .retry_after_seconds = 1,
                  });

@@ -29,11 +29,11 @@ void admin_op_end(struct admin_op *op);
 void admin_json(struct http_request *request, int status, json_t *body, int64_t version);
 void admin_empty(struct http_request *request, int status);
 void admin_problem(struct http_request *request, int status, const char *code, const char *title, const char *detail);
-/** One more of ERRORS (an array, not NULL), which is not empty then, whatever memory there is. */
+/** One more of ERRORS (an array). Without memory it lacks: whoever counts them looks at memory_refused, too. */
 void admin_complain(json_t *errors, const char *field, const char *detail);
 /** 400 bad-request with ERRORS (an array, borrowed). */
 void admin_bad_fields(struct http_request *request, const json_t *errors);
-/** Redis did not do it: 503. MAYBE: it may have been carried out. */
+/** 503: Redis did not do it, or there is no memory; whether it may have been carried out follows from ERR. */
 void admin_unavailable(struct http_request *request, enum err err);
 void admin_unknown_session(struct http_request *request);
 

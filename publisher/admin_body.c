@@ -1,6 +1,7 @@
 #include "publisher/admin_body.h"
 
 #include "common/http/request.h"
+#include "common/line/memory.h"
 #include "publisher/admin_answer.h"
 
 #include <string.h>
@@ -25,10 +26,15 @@ json_t *admin_body_object(struct http_request *request)
                       "Send application/json or application/merge-patch+json.");
         return NULL;
     }
+    size_t refused = memory_refused();
     json_t *object = body.len ? json_loadb(body.at, body.len, JSON_REJECT_DUPLICATES, &wrong) : NULL;
-    if (json_is_object(object))
+    if (memory_refused() != refused)
+        admin_unavailable(request, ERR_NOMEM);
+    else if (json_is_object(object))
         return object;
-    admin_problem(request, 400, "bad-request", "Not a JSON object", object ? "the body must be an object" : wrong.text);
+    else
+        admin_problem(request, 400, "bad-request", "Not a JSON object",
+                      object ? "the body must be an object" : wrong.text);
     json_decref(object);
     return NULL;
 }

@@ -2,6 +2,7 @@
 
 #include "common/base/log.h"
 #include "common/http/request.h"
+#include "common/line/memory.h"
 #include "publisher/admin.h"
 #include "publisher/admin_answer.h"
 #include "publisher/admin_body.h"
@@ -14,11 +15,14 @@
  * answered. */
 static bool take_fields(struct http_request *request, struct change *change, json_t *body, bool whole)
 {
+    size_t refused = memory_refused();
     json_t *errors = json_array();
     const char *foreign = admin_body_strip(body, change->op.session);
     if (foreign)
         admin_complain(errors, foreign, "is not the session of the path");
-    enum err err = !errors ? ERR_NOMEM : whole ? config_check(body, whole, &change->config, errors) : OK;
+    enum err err = whole ? config_check(body, whole, &change->config, errors) : OK;
+    if (memory_refused() != refused)
+        err = ERR_NOMEM;
     if (err == ERR_NOMEM)
         admin_unavailable(request, err);
     else if (err != OK || foreign)

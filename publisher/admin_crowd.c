@@ -3,6 +3,7 @@
 #include "common/base/log.h"
 #include "common/http/request.h"
 #include "common/line/config.h"
+#include "common/line/memory.h"
 #include "publisher/admin.h"
 #include "publisher/admin_answer.h"
 #include "publisher/admin_body.h"
@@ -142,13 +143,10 @@ static bool is_field(const char *name)
 /* False: answered. */
 static bool take_fields(struct http_request *request, json_t *body, struct crowd_op *op)
 {
+    size_t refused = memory_refused();
     json_t *errors = json_array(), *value;
     const char *name;
     char detail[80];
-    if (!errors) {
-        admin_unavailable(request, ERR_NOMEM);
-        return false;
-    }
     json_object_foreach(body, name, value) if (!is_field(name))
         admin_complain(errors, name, "is not a field of a crowd");
     for (size_t i = 0; i < FIELDS; i++) {
@@ -160,8 +158,10 @@ static bool take_fields(struct http_request *request, json_t *body, struct crowd
         else
             *(uint32_t *)(void *)((char *)op + fields[i].offset) = (uint32_t)number;
     }
-    bool good = json_array_size(errors) == 0;
-    if (!good)
+    bool complete = memory_refused() == refused, good = complete && json_array_size(errors) == 0;
+    if (!complete)
+        admin_unavailable(request, ERR_NOMEM);
+    else if (!good)
         admin_bad_fields(request, errors);
     json_decref(errors);
     return good;

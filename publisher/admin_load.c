@@ -2,6 +2,7 @@
 
 #include "common/base/log.h"
 #include "common/http/request.h"
+#include "common/line/memory.h"
 #include "publisher/admin.h"
 #include "publisher/admin_answer.h"
 #include "publisher/admin_body.h"
@@ -76,13 +77,15 @@ void load_put(struct http_request *request, void *context)
 {
     struct publisher *publisher = context;
     const struct actor *actor = admin_enter(publisher, request);
+    size_t refused = memory_refused();
     json_t *body = actor ? admin_body_object(request) : NULL, *errors = body ? json_array() : NULL;
     struct report report;
     if (!body)
         return;
     report_read(publisher, body, &report, errors);
-    struct admin_op *op = errors && json_array_size(errors) == 0 ? calloc(1, sizeof *op) : NULL;
-    if (errors && json_array_size(errors) > 0) {
+    bool complete = memory_refused() == refused, good = complete && json_array_size(errors) == 0;
+    struct admin_op *op = good ? calloc(1, sizeof *op) : NULL;
+    if (complete && !good) {
         admin_bad_fields(request, errors);
     } else if (!op) {
         admin_unavailable(request, ERR_NOMEM);

@@ -3,6 +3,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/http/request.h"
+#include "common/line/memory.h"
 #include "common/line/message.h"
 #include "publisher/admin.h"
 #include "publisher/admin_answer.h"
@@ -49,7 +50,7 @@ static json_t *expiry_json(struct text token)
     return json_string(instant);
 }
 
-static json_t *place_json(const struct place_op *op, const struct line_place *place)
+static json_t *place_write(const struct place_op *op, const struct line_place *place)
 {
     json_t *server =
         place->server_before.len ? json_stringn(place->server_before.at, place->server_before.len) : json_null();
@@ -71,6 +72,17 @@ static json_t *place_json(const struct place_op *op, const struct line_place *pl
         json_object_set_new(object, "waiting", json_integer((json_int_t)place->waiting));
     }
     return object;
+}
+
+/* NULL without memory for all of it. */
+static json_t *place_json(const struct place_op *op, const struct line_place *place)
+{
+    size_t refused = memory_refused();
+    json_t *object = place_write(op, place);
+    if (memory_refused() == refused)
+        return object;
+    json_decref(object);
+    return NULL;
 }
 
 /* ---- evict ---- */

@@ -69,7 +69,8 @@ static void change_refuse(struct change *change, int status, const char *code, c
 static void change_done(struct change *change, const struct redis_reply *reply)
 {
     struct publisher *publisher = change->op.publisher;
-    json_t *after = change_after(change);
+    json_t *after;
+    (void)!change_after(change, &after); /* without memory the line lacks it; the audit entry has it */
     change_log(change, after);
     json_decref(after);
     if (change->kind == CHANGE_ANNOUNCE)
@@ -144,8 +145,11 @@ static const char *expected(const struct change *change, char version[24])
 static void change_configure(struct change *change)
 {
     const struct change_row *row = change_row(change);
-    json_t *after = change_after(change);
+    json_t *after;
+    enum err err = change_after(change, &after);
     char *text = after ? json_dumps(after, JSON_COMPACT) : NULL, seed[SEED_SIZE], hash[SEED_SIZE], version[24];
+    if (after && !text)
+        err = ERR_NOMEM;
     seed_draw(seed, hash);
     struct text args[ARGS_MAX] = {
         text_of(change->create ? "create" : row->operation),
@@ -166,8 +170,9 @@ static void change_configure(struct change *change)
         args[count++] = TEXT("status");
         args[count++] = text_of(row->status);
     }
-    enum err err = line_eval(&change->op.publisher->line, &script_configure, text_of(change->op.session), count, args,
-                             configured, change);
+    if (err == OK)
+        err = line_eval(&change->op.publisher->line, &script_configure, text_of(change->op.session), count, args,
+                        configured, change);
     json_decref(after);
     free(text);
     if (err != OK)
@@ -211,8 +216,8 @@ static bool already(const struct change *change, int64_t version)
     bool changes = change->kind == CHANGE_PATCH || change_row(change)->status;
     if (!changes || !change->before || !condition_holds(change, version))
         return false;
-    json_t *after = change_after(change);
-    bool same = after && json_equal(change->before, after);
+    json_t *after;
+    bool same = change_after(change, &after) == OK && json_equal(change->before, after);
     json_decref(after);
     return same;
 }

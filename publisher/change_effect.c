@@ -1,6 +1,7 @@
 #include "publisher/change_effect.h"
 
 #include "common/base/log.h"
+#include "common/line/memory.h"
 #include "publisher/announce.h"
 #include "publisher/publisher.h"
 
@@ -93,23 +94,30 @@ const char *change_in_use(const struct change *change)
     return "Replace with If-Match, or PATCH what is to change.";
 }
 
-json_t *change_after(const struct change *change)
+static json_t *merged_with_body(const struct change *change)
 {
-    json_t *defaults = config_json(NULL), *after, *value;
+    json_t *defaults = config_json(NULL), *value;
+    json_t *after = json_copy(change->kind == CHANGE_PUT || !change->before ? defaults : change->before);
     const char *name;
-    if (change->kind == CHANGE_DELETE) {
-        json_decref(defaults);
-        return NULL;
-    }
-    if (change->kind == CHANGE_ANNOUNCE) {
-        json_decref(defaults);
-        return json_pack("{s:s}", "message", change->config.values[0]);
-    }
-    after = change->kind == CHANGE_PUT || !change->before ? json_copy(defaults) : json_copy(change->before);
     json_object_foreach(change->merged ? change->merged : change->body, name, value)
         json_object_set(after, name, json_is_null(value) ? json_object_get(defaults, name) : value);
     if (rows[change->kind].status)
         json_object_set_new(after, "status", json_string(rows[change->kind].status));
     json_decref(defaults);
     return after;
+}
+
+enum err change_after(const struct change *change, json_t **after)
+{
+    size_t refused = memory_refused();
+    *after = NULL;
+    if (change->kind == CHANGE_ANNOUNCE)
+        *after = json_pack("{s:s}", "message", change->config.values[0]);
+    else if (change->kind != CHANGE_DELETE)
+        *after = merged_with_body(change);
+    if (memory_refused() == refused)
+        return OK;
+    json_decref(*after);
+    *after = NULL;
+    return ERR_NOMEM;
 }

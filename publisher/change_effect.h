@@ -13,9 +13,9 @@ struct change_row {
 const struct change_row *change_row(const struct change *change);
 /** The row's action, or "create". */
 const char *change_action(const struct change *change);
-/** The config as it will be: what was found with the body's fields, where null takes one back to its default. NULL for
- * a deletion, or without memory. A new reference. */
-json_t *change_after(const struct change *change);
+/** The config as it will be: what was found with the body's fields, where null takes one back to its default. *AFTER is
+ * a new reference, NULL for a deletion. ERR_NOMEM. */
+MUST_CHECK enum err change_after(const struct change *change, json_t **after);
 /** The line of the log. AFTER may be NULL. */
 void change_log(const struct change *change, const json_t *after);
 /** Tells every publisher, as the owner may be another. A bell that is not heard costs one tick. */

@@ -3,6 +3,7 @@
 #include "common/base/entropy.h"
 #include "common/base/log.h"
 #include "common/base/version.h"
+#include "common/line/memory.h"
 #include "common/redis/target.h"
 #include "publisher/publisher.h"
 
@@ -58,6 +59,7 @@ int main(int argc, char **argv)
 {
     static struct publisher publisher;
     struct redis_url url = {.db = 0};
+    memory_init();
     enum option_action action =
         options_read(&publisher_option_table, argc, argv, environ, ANTEROOM_VERSION, &publisher.options);
     if (action == OPTION_EXIT_OK || action == OPTION_EXIT_BAD)

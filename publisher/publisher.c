@@ -4,6 +4,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/version.h"
+#include "common/http/watchers.h"
 #include "publisher/admin.h"
 #include "publisher/probe.h"
 
@@ -12,6 +13,7 @@
 
 #define STOP_MS 5000
 #define STOP_LOOK_MS 10
+#define DESCRIPTORS_MAX 512 /* more than its listeners' connections, Redis and logs */
 
 /* ---- Redis ---- */
 
@@ -116,6 +118,7 @@ bool publisher_start(struct publisher *publisher, const struct redis_url *url)
     crowds_init(&publisher->crowds, publisher);
     events_init(&publisher->events, publisher);
     start_timers(publisher);
+    watchers_reserve(publisher->loop, DESCRIPTORS_MAX);
     return connect_redis(publisher, url) == OK && admin_serve(publisher) && probe_serve(publisher);
 }
 

@@ -1,6 +1,7 @@
 #include "publisher/server_view.h"
 
 #include "common/base/clock.h"
+#include "common/line/memory.h"
 #include "publisher/publisher.h"
 
 #include <stdlib.h>
@@ -59,6 +60,7 @@ static void lag_answered(void *data, enum err err, const struct redis_reply *rep
 {
     struct lag *lag = data;
     struct servers *servers = lag->servers;
+    size_t refused = memory_refused();
     for (size_t g = 0; err == OK && g < reply_len(reply); g++) {
         const struct redis_reply *group = reply_at(reply, g);
         for (size_t i = 0; i + 1 < reply_len(group); i += 2) {
@@ -71,6 +73,8 @@ static void lag_answered(void *data, enum err err, const struct redis_reply *rep
     }
     if (err != OK && err != ERR_REPLY) /* an error: it has no stream (yet) */
         servers->err = err;
+    if (memory_refused() != refused)
+        servers->err = ERR_NOMEM;
     if (--servers->unanswered == 0)
         servers_end(servers);
 }
@@ -83,8 +87,13 @@ static void lag_ask(struct servers *servers, struct lag *lag, struct text name, 
     char key[KEY_SIZE];
     if (!server_id_valid(server_name_id(name)))
         return;
+    size_t refused = memory_refused();
     *lag = (struct lag){servers, server_json(publisher, name, beat_ms)};
     json_array_append_new(servers->items, lag->item);
+    if (memory_refused() != refused) { /* the item may be freed, or lack something */
+        servers->err = ERR_NOMEM;
+        return;
+    }
     struct text args[] = {TEXT("XINFO"), TEXT("GROUPS"),
                           key_server(key, publisher->line.prefix, server_name_id(name), "stream")};
     enum err err = line_command(&publisher->line, 3, args, lag_answered, lag);

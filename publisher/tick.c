@@ -150,8 +150,10 @@ static void place_settled(struct tick *tick, size_t index, struct text token, st
         told->done = true;
         return;
     }
-    if (announce_entry(&tick->admission, text_of(tick->session), &tick->admission.outbox[index], token, &entry) != OK) {
-        refused(tick, "token-malformed", ERR_INVALID, NULL);
+    enum err err =
+        announce_entry(&tick->admission, text_of(tick->session), &tick->admission.outbox[index], token, &entry);
+    if (err != OK) {
+        refused(tick, err == ERR_NOMEM ? "entry-untold" : "token-malformed", err, NULL);
         return;
     }
     message_send(tick, server, &entry, entry_answered, told);

@@ -3,6 +3,7 @@
 #include "common/base/check.h"
 #include "common/base/clock.h"
 #include "common/line/config.h"
+#include "common/line/memory.h"
 #include "publisher/publisher.h"
 
 #include <stdlib.h>
@@ -45,7 +46,7 @@ struct views {
     struct view items[];
 };
 
-/* NULL values (no memory) make json_object_set_new fail; such an object is shown incomplete, which only readers see. */
+/* Without memory it is left out, which the caller finds in memory_refused. */
 static void put(json_t *object, const char *name, json_t *value)
 {
     json_object_set_new(object, name, value ? value : json_null());
@@ -123,10 +124,16 @@ static void answered(struct views *views, enum err err)
         views->err = err;
     if (--views->unanswered > 0)
         return;
+    size_t refused = memory_refused();
     json_t *items = views->err == OK ? json_array() : NULL;
     for (size_t i = 0; items && i < views->count; i++)
         json_array_append_new(items, view_json(&views->items[i]));
-    views->callback(views->data, views->err == OK && !items ? ERR_NOMEM : views->err, items);
+    if (memory_refused() != refused) {
+        json_decref(items);
+        items = NULL;
+        views->err = ERR_NOMEM;
+    }
+    views->callback(views->data, views->err, items);
     views_free(views);
 }
 
@@ -136,6 +143,7 @@ static void config_answered(void *data, enum err err, const struct redis_reply *
     if (err == OK && config_version(reply) > 0) {
         view->config = config_json(reply);
         view->version = config_version(reply);
+        err = view->config ? OK : ERR_NOMEM;
     }
     answered(view->views, err);
 }
@@ -157,10 +165,11 @@ static json_t *field_json(size_t index, const struct redis_reply *field)
 static void state_answered(void *data, enum err err, const struct redis_reply *reply)
 {
     struct view *view = data;
+    size_t refused = memory_refused();
     view->state = err == OK && reply_text(reply_at(reply, 0)).at ? json_object() : NULL;
     for (size_t i = 0; view->state && i < FIELDS; i++)
         put(view->state, fields[i].shown, field_json(i, reply_at(reply, i)));
-    answered(view->views, err);
+    answered(view->views, memory_refused() == refused ? err : ERR_NOMEM);
 }
 
 static void count_answered(void *data, enum err err, const struct redis_reply *reply)
