@@ -57,10 +57,10 @@ void log_write(enum log_level level, const char *event, const struct log_field *
 {
     static const char *const levels[] = {"debug", "info", "warn", "error"};
     char instant[CLOCK_RFC3339_SIZE];
-    struct buf line;
+    static struct buf line = {.max = LOG_LINE_MAX}; /* kept: what happens without memory is said, too */
     if (!log_wants(level))
         return;
-    buf_init(&line, LOG_LINE_MAX);
+    line.len = 0;
     clock_rfc3339(instant, clock_wall_ms());
     enum err err = buf_reserve(&line, LOG_LINE_MAX);
     if (err == OK)
@@ -81,5 +81,4 @@ void log_write(enum log_level level, const char *event, const struct log_field *
         err = buf_text(&line, as_json ? TEXT("}\n") : TEXT("\n"));
     if (err != OK || write(STDERR_FILENO, line.data, line.len) != (ssize_t)line.len)
         lost++;
-    buf_finish(&line);
 }

@@ -18,6 +18,7 @@ void http_respond_metrics(struct http_request *request, struct metrics *metrics)
         http_respond_problem(request, &(struct http_problem){.status = 503,
                                                              .code = "unavailable",
                                                              .title = "Out of memory",
-                                                             .detail = "The metrics do not fit into memory."});
+                                                             .detail = "The metrics do not fit into memory.",
+                                                             .retry_after_seconds = 1});
     buf_finish(&body);
 }

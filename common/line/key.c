@@ -10,6 +10,8 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
+#define PKEY_BYTES_MAX 4096 /* of a signature */
+
 static const struct {
     const char *name;
     enum token_alg alg;
@@ -123,14 +125,36 @@ static enum err id_from_hash(struct token_key *key)
     return OK;
 }
 
+/* OpenSSL makes what an algorithm needs at its first use, and what it has no memory for then is missing for ever: every
+ * token would be forged. So the first use is now, whatever comes of it. */
+static void use_once(const struct token_key *key, bool signing)
+{
+    unsigned char room[PKEY_BYTES_MAX] = {0};
+    size_t len = sizeof room;
+    if (key->alg == TOKEN_HS256) {
+        (void)!token_key_mac(key, TEXT("first"), room);
+        return;
+    }
+    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+    if (ctx && signing && EVP_DigestSignInit(ctx, NULL, EVP_sha256(), NULL, key->pkey) == 1)
+        (void)!EVP_DigestSign(ctx, room, &len, room, 1);
+    EVP_MD_CTX_free(ctx);
+    ctx = EVP_MD_CTX_new();
+    if (ctx && EVP_DigestVerifyInit(ctx, NULL, EVP_sha256(), NULL, key->pkey) == 1)
+        (void)!EVP_DigestVerify(ctx, room, len, room, 1);
+    EVP_MD_CTX_free(ctx);
+}
+
 /* What failed since memory was REFUSED was not the key's fault. */
-static enum err key_done(struct token_key **out, struct token_key *key, enum err err, size_t refused,
+static enum err key_done(struct token_key **out, struct token_key *key, enum err err, bool signing, size_t refused,
                          const char **reason)
 {
     if (err == OK)
         err = id_from_hash(key);
+    if (err == OK)
+        use_once(key, signing);
     ERR_clear_error(); /* TLS looks into the same queue */
-    if (err != OK && memory_refused() != refused) {
+    if (memory_refused() != refused) {
         *reason = "there is no memory for it";
         err = ERR_NOMEM;
     }
@@ -163,7 +187,7 @@ enum err token_key_of_bytes(struct token_key **out, enum token_alg alg, struct t
     } else {
         err = settle_public(key, reason);
     }
-    return key_done(out, key, err, refused, reason);
+    return key_done(out, key, err, signing, refused, reason);
 }
 
 enum err token_key_of_public(struct token_key **out, enum token_alg alg, EVP_PKEY *pkey, const char **reason)
@@ -177,7 +201,7 @@ enum err token_key_of_public(struct token_key **out, enum token_alg alg, EVP_PKE
     }
     key->alg = alg;
     key->pkey = pkey;
-    return key_done(out, key, settle_public(key, reason), refused, reason);
+    return key_done(out, key, settle_public(key, reason), false, refused, reason);
 }
 
 enum err token_key_load(struct token_key **out, enum token_alg alg, const char *file, const char *key_id, bool signing,
