@@ -79,18 +79,19 @@ struct place *place_add(struct gateway *gateway, struct session *session, const 
 static void place_move(struct place *place, uint64_t ticket)
 {
     struct session *session = place->session;
+    struct roster *roster = roster_of(place);
     uint64_t before = place->ticket;
-    roster_remove(roster_of(place), place->row);
+    uint32_t row = place->row;
     place->ticket = ticket;
-    place->shown = place->first = 0;
-    place->renew = true;
-    if (roster_add(roster_of(place), ticket, place) == OK) {
-        push_session(&session->gateway->push, session);
+    if (roster_add(roster_of(place), ticket, place) != OK) {
+        place->ticket = before;
+        place_end_retry(place, 1000 + entropy_below(4000));
         return;
     }
-    place->ticket = before;
-    CHECK(roster_add(roster_of(place), before, place) == OK); /* the row just given back */
-    place_end_retry(place, 1000 + entropy_below(4000));
+    roster_remove(roster, row);
+    place->shown = place->first = 0;
+    place->renew = true;
+    push_session(&session->gateway->push, session);
 }
 
 void place_draw(struct place *place, uint64_t ticket)

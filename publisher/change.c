@@ -150,7 +150,14 @@ static void change_configure(struct change *change)
     char *text = after ? json_dumps(after, JSON_COMPACT) : NULL, seed[SEED_SIZE], hash[SEED_SIZE], version[24];
     if (after && !text)
         err = ERR_NOMEM;
-    seed_draw(seed, hash);
+    if (err == OK)
+        err = seed_draw(seed, hash);
+    if (err != OK) {
+        json_decref(after);
+        free(text);
+        change_fail(change, err);
+        return;
+    }
     struct text args[ARGS_MAX] = {
         text_of(change->create ? "create" : row->operation),
         text_of(expected(change, version)),
@@ -170,9 +177,8 @@ static void change_configure(struct change *change)
         args[count++] = TEXT("status");
         args[count++] = text_of(row->status);
     }
-    if (err == OK)
-        err = line_eval(&change->op.publisher->line, &script_configure, text_of(change->op.session), count, args,
-                        configured, change);
+    err = line_eval(&change->op.publisher->line, &script_configure, text_of(change->op.session), count, args,
+                    configured, change);
     json_decref(after);
     free(text);
     if (err != OK)

@@ -3,9 +3,11 @@
 #ifndef ANTEROOM_LINE_SEED_H
 #define ANTEROOM_LINE_SEED_H
 
+#include "common/base/err.h"
+
 #define SEED_SIZE 65
 
-/** Both terminated. */
-void seed_draw(char seed[SEED_SIZE], char hash[SEED_SIZE]);
+/** Both terminated. ERR_NOMEM. */
+MUST_CHECK enum err seed_draw(char seed[SEED_SIZE], char hash[SEED_SIZE]);
 
 #endif

@@ -25,6 +25,7 @@ USER_KEY = "user-key-for-tests-0123456789-abcdefghijkl"
 WHOLE = os.environ.get("ANTEROOM_NOMEM") == "whole"
 SEED = int(os.environ.get("ANTEROOM_NOMEM_SEED") or random.SystemRandom().randrange(1000))
 SWEEP_MAX = 20000
+ENOUGH = {"events": 400}  # waits for the publisher's own clock, and all it does meanwhile asks for memory, too
 PATIENT_MS = 300000
 
 
@@ -46,7 +47,7 @@ class World:
         short = {victim: self.memory.environment()}
         self.publisher = start(support.Daemon("anteroom-publisher", {
             **keys, "entry_key_file": folder.write("entry.pem", self.entry_key.decode()), "admin_token_file": folder.tokens,
-            "admin_listen": "127.0.0.1:0", "tick_ms": 50}, short.get("publisher")))
+            "admin_listen": "127.0.0.1:0", "tick_ms": 200}, short.get("publisher")))
         self.gateway = start(support.Daemon("anteroom-gateway", {
             **keys, "entry_key_file": folder.write("entry.pub", public.decode()), "ticket_key_file": folder.ticket_key,
             "listen": "127.0.0.1:0", "server_id": "gw-1", "join_limit": "1000/1", "drain_notice_s": 0, "drain_s": 0,
@@ -116,7 +117,7 @@ class World:
             except AssertionError as error:
                 raise AssertionError(f"{name}, allocation {n}, seed {SEED}: {error}\n{self.modules.text(self.memory.last_stack())}\n"
                                      f"{self.victim.text()[-1500:]}") from error
-            if not failed:
+            if not failed or n > ENOUGH.get(name, SWEEP_MAX):
                 break
             n += step if WHOLE or n < 100 else 20 * step  # reading a key file asks for memory thousands of times
             assert n < SWEEP_MAX, f"{name}: allocation {n}, and still one fails\n{self.modules.text(self.memory.last_stack())}"
@@ -202,6 +203,18 @@ class World:
         return value
 
     patient = False
+
+
+def keys_read_again(world, n):
+    """SIGHUP: the new ones, or the old ones still."""
+    count = lambda: len(world.victim.logged("keys-read")) + len(world.victim.logged("keys-kept"))  # noqa: E731
+    before = count()
+    world.memory.arm(n, world.many)
+    world.victim.signal(signal.SIGHUP)
+    world.wait_short(lambda: count() > before)
+    failed = world.memory_back()
+    support.wait_until(lambda: count() > before, what="the keys")
+    return failed
 
 
 # ---- the gateway ----
@@ -373,13 +386,7 @@ def gateway_scenes(world):
         return failed
 
     def reload(n):
-        before = len(world.victim.logged("keys-read")) + len(world.victim.logged("keys-kept"))
-        done = lambda: len(world.victim.logged("keys-read")) + len(world.victim.logged("keys-kept")) > before  # noqa: E731
-        world.memory.arm(n, world.many)
-        world.victim.signal(signal.SIGHUP)
-        world.wait_short(done)
-        failed = world.memory_back()
-        support.wait_until(done, what="the keys")
+        failed = keys_read_again(world, n)
         assert world.get("GET", "/api/queue/verify?sessionId=line", world.entry_token()).status == 204
         world.still_waits(random.choice(list(world.people)))
         return failed
@@ -437,6 +444,168 @@ def everybody_gets_in(world):
     assert len(set(admitted)) == len(admitted) and set(world.people) <= set(admitted) and numbers == sorted(numbers)
 
 
+# ---- the publisher ----
+
+WANTED = {"batch": 7, "entryUrl": "https://shop.example/a/path/that/is/long/enough/to/make/a/buffer/grow", "graceMs": 123000, "startsAt": None,
+          "adaptive": {"minTps": 1.5, "maxTps": 90, "minCount": 2, "maxCount": 70, "onMissing": "floor", "loadKey": "load:of:a:site:with:a:name"}}
+
+
+def publisher_scenes(world, scripts, gateways):
+    bearer = {"Authorization": f"Bearer {support.ADMIN_TOKEN}"}
+    fakes = [gateways(f"fake-{i}") for i in range(10)]
+    server = fakes[0].name
+
+    def send(n, method, path, body=None, headers=None, **options):
+        return world.ask(n, method, path, {**bearer, **(headers or {})}, json.dumps(body).encode() if body is not None else b"", **options)
+
+    def show(session):
+        """Its config; None where there is none."""
+        answer = world.admin("GET", f"/admin/sessions/{session}")
+        return {name: value for name, value in answer.json().items() if name not in ("live", "version")} if answer.status_code == 200 else None
+
+    def changed(n, session, method, path, body, good, after, headers=None):
+        """The session is as it was, or as AFTER(session as it was) makes it; which of both, the answer says truly."""
+        before = show(session)
+        wanted = after(dict(before) if before else None)
+        how, answer, failed = send(n, method, path, body, headers, good=good)
+        now = show(session)
+        assert now in (before, wanted), f"{how}: {now}"
+        assert how != "right" or now == wanted, f"{answer.status} {answer.body!r}: {now}"
+        assert how != "refused" or b"Nothing was changed" not in answer.body or now == before, answer.body
+        return failed
+
+    def new_session(prefix, **config):
+        world.count += 1
+        world.admin.create(f"{prefix}{world.count}", **config)
+        return f"{prefix}{world.count}"
+
+    def delete(session):
+        assert world.admin("DELETE", f"/admin/sessions/{session}?force=true").status_code in (204, 404)
+
+    def create(n):
+        world.count += 1
+        session = f"new{world.count}"
+        full = {**show("defaults"), **WANTED, "sessionId": session}
+        failed = changed(n, session, "PUT", f"/admin/sessions/{session}", WANTED, (201,), lambda _: full)
+        delete(session)
+        return failed
+
+    def replace(n):
+        body = {**WANTED, "batch": n + 1}
+        return changed(n, "s", "PUT", "/admin/sessions/s", body, (200,), lambda _: {**show("defaults"), **body, "sessionId": "s"}, {"If-Match": "*"})
+
+    def patch(n):
+        body = {"adaptive": {"minTps": 2.5 + n % 50, "minCount": 3}, "graceMs": 60000 + n, "entryUrl": f"https://shop.example/{'x' * 60}/{n}"}
+        return changed(n, "s", "PATCH", "/admin/sessions/s", body, (200,),
+                       lambda was: {**was, **body, "adaptive": {**WANTED["adaptive"], **body["adaptive"]}})
+
+    def verb(name, status):
+        def scene(n):
+            session = "verbs"
+            assert world.admin("POST", f"/admin/sessions/{session}/{'pause' if status == 'open' else 'resume'}").status_code == 200
+            return changed(n, session, "POST", f"/admin/sessions/{session}/{name}", None, (200,), lambda was: {**was, "status": status or was["status"]})
+        return scene
+
+    def remove(n):
+        return changed(n, new_session("gone"), "DELETE", f"/admin/sessions/gone{world.count}", None, (204,), lambda _: None)
+
+    def announce(n):
+        text = f"notice {n}"
+        how, _, failed = send(n, "POST", "/admin/sessions/s/announce", {"message": text}, good=(200,))
+        assert how != "right" or world.admin.live("s")["notice"] == text
+        return failed
+
+    def crowd(n):
+        support.wait_until(lambda: world.admin.live("crowd")["crowd"] is None, what="the crowd to be through")
+        return send(n, "POST", "/admin/sessions/crowd/crowd", {"count": 2, "perSecond": 1000}, good=(202,))[2]
+
+    def load(n):
+        how, _, failed = send(n, "PUT", "/admin/load", {"tps": n + 0.5, "ttlSeconds": 60, "key": WANTED["adaptive"]["loadKey"]}, good=(204,))
+        assert how != "right" or float(world.client.get(WANTED["adaptive"]["loadKey"])) == n + 0.5
+        return failed
+
+    def shown(path, complete):
+        def scene(n):
+            how, answer, failed = send(n, "GET", path)
+            assert how != "right" or complete(json.loads(answer.body)), answer.body
+            return failed
+        return scene
+
+    members = set(world.admin("GET", "/admin/sessions/s").json())
+    live = set(world.admin.live("s"))
+    of_a_server = {"server", "id", "boot", "heartbeatAt", "alive", "sessions", "lag", "pending", "silentMs"}
+
+    def whole(item):
+        return set(item) == members and set(item["live"]) >= live - {"notice", "noticeAt"} and item["version"] > 0
+
+    def place(n):
+        one = scripts.join("waits", server)
+        how, answer, failed = send(n, "GET", f"/admin/sessions/waits/places/{one}")
+        said = json.loads(answer.body) if how == "right" else None
+        assert not said or set(said) == {"sessionId", "placeId", "status", "ticket", "server", "position", "waiting"}, said
+        return failed
+
+    def evict(n):
+        one = scripts.join("waits", server)
+        how, _, failed = send(n, "DELETE", f"/admin/sessions/waits/places/{one}", good=(204,))
+        there = world.client.hexists("session:{waits}:places", one)
+        assert how != "right" or not there
+        return failed
+
+    def events(n):
+        def enough(data):
+            return nomem.is_whole(data) or all(word in data for word in (b"event: hello", b"event: redis", b"event: servers", b'"sessionId":"verbs"'))
+        return send(n, "GET", "/admin/events", enough=enough)[2]
+
+    def admission(n):
+        """Who comes is let in, and told, once."""
+        world.memory.arm(n, world.many)
+        one = scripts.join("open", server)
+        world.wait_short(lambda: fakes[0].messages("entry", place=one))
+        failed = world.memory_back()
+        told = fakes[0].wait_message("entry", place=one)
+        assert world.let_in(told["token"])["jti"] == one
+        assert world.client.hget("session:{open}:entries", one) == told["token"]
+        world.people[one] = int(told["ticket"])
+        return failed
+
+    def draw(n):
+        session = new_session("draw", startsAt=int(time.time() + 3600) * 1000, lobby="lottery", status="paused")
+        one, begun = scripts.join_lobby(session, server), {"startsAt": int(time.time() * 1000) - 1000}
+        how, _, failed = send(n, "PATCH", f"/admin/sessions/{session}", begun)
+        if how != "right":
+            assert world.admin("PATCH", f"/admin/sessions/{session}", begun).status_code == 200
+        support.wait_until(lambda: world.client.zscore(f"session:{{{session}}}:waiting", one), what="the draw")
+        delete(session)
+        return failed
+
+    def reload(n):
+        return keys_read_again(world, n)
+
+    plain = lambda method, path, headers=bearer, body=b"", good=(200,), listener=None: world.plain(method, path, headers, body, good, listener)  # noqa: E731
+    return {
+        "create": create, "replace": replace, "patch": patch, "pause": verb("pause", "paused"), "resume": verb("resume", "open"),
+        "close": verb("close", "closed"), "clear": verb("clear", None), "delete": remove, "announce": announce, "crowd": crowd, "load": load,
+        "list": shown("/admin/sessions?limit=3", lambda said: len(said["items"]) == 3 and said["next"] and all(map(whole, said["items"]))),
+        "show": shown("/admin/sessions/s", whole),
+        "servers": shown("/admin/servers", lambda said: len(said["items"]) == 11 and all(set(item) == of_a_server for item in said["items"])),
+        "place": place, "evict": evict, "events": events, "admission": admission, "draw": draw, "keys read again": reload,
+        "console": plain("GET", "/", {}), "console's script": plain("GET", "/console.js", {}), "health": plain("GET", "/healthz", {}),
+        "ready": plain("GET", "/readyz", {}, listener="metrics"), "metrics": plain("GET", "/metrics", {}, listener="metrics"),
+        "no token": plain("GET", "/admin/sessions", {}, good=(401,)),
+        "reading token": plain("POST", "/admin/sessions/s/pause", {"Authorization": f"Bearer {support.READ_TOKEN}"}, good=(403,)),
+        "no JSON": plain("PATCH", "/admin/sessions/s", body=b'{"batch":', good=(400,)),
+        "bad fields": plain("PUT", "/admin/sessions/s", {**bearer, "If-Match": "*"}, json.dumps({"batch": 0, "stock": "x", "nonsense": 1}).encode(), (400,)),
+        "a bad patch": plain("PATCH", "/admin/sessions/s", body=b'{"adaptive":{"minTps":-1},"lobby":"x"}', good=(400,)),
+        "a bad crowd": plain("POST", "/admin/sessions/crowd/crowd", body=b'{"count":0,"much":true}', good=(400,)),
+        "a bad load": plain("PUT", "/admin/load", body=b'{"tps":"x","key":"metrics:\\u0000"}', good=(400,)),
+        "a bad notice": plain("POST", "/admin/sessions/s/announce", body=b'{"message":"a\\nb"}', good=(400,)),
+        "another type": plain("PUT", "/admin/sessions/s", {**bearer, "Content-Type": "text/plain"}, b"{}", (415,)),
+        "another version": plain("PATCH", "/admin/sessions/s", {**bearer, "If-Match": '"99999"'}, b'{"batch":5}', (412,)),
+        "unknown session": plain("GET", "/admin/sessions/nobody", good=(404,)), "bad page": plain("GET", "/admin/sessions?limit=0", good=(400,)),
+    }
+
+
 @pytest.fixture
 def world(daemons, redis_server, folder, client):
     worlds = []
@@ -476,6 +645,37 @@ def test_the_gateway(world, many):
     swept = {name: here.sweep(name, scene) for name, scene in gateway_scenes(here).items() if not only or name in only.split(",")}
     report(here, swept, "gateway")
     everybody_gets_in(here)
+
+
+@MODES
+def test_the_publisher(world, scripts, gateways, many):
+    here = world("publisher", many, 7 if many == 1 else 11)
+    here.admin.create("defaults")
+    here.admin.create("s", **WANTED)
+    for session, config in (("verbs", {}), ("crowd", {"virtual": True}), ("waits", {"status": "paused"}), ("open", {"batch": 1000, "intervalMs": 50})):
+        here.admin.create(session, **config)
+    only = os.environ.get("ANTEROOM_NOMEM_SCENE")
+    swept = {name: here.sweep(name, scene) for name, scene in publisher_scenes(here, scripts, gateways).items() if not only or name in only.split(",")}
+    report(here, swept, "publisher")
+    admitted = [(fields["place"], int(fields["ticket"])) for _, fields in here.client.xrange("session:{open}:admissions")]
+    assert sorted(admitted) == sorted(here.people.items()), "each is let in once"
+
+
+def test_a_draw_without_memory_loses_nobody(world):
+    """As many as the lobby's list has room for: who cannot be put into the line has still a row in the lobby."""
+    here = world("gateway", nomem.FOR_EVER, 1)
+    for n in range(0, 150):
+        session = f"draw{n}"
+        here.admin.create(session, startsAt=int(time.time() + 3600) * 1000, lobby="arrival", status="paused", graceMs=PATIENT_MS)
+        with contextlib.ExitStack() as stack:
+            streams = [stack.enter_context(here.stream(session, here.new_user())) for _ in range(16)]
+            for stream in streams:
+                stream.wait_event("lobby")
+            here.memory.arm(n, here.many)
+            assert here.admin("PATCH", f"/admin/sessions/{session}", {"startsAt": int(time.time() * 1000) - 1000}).status_code == 200
+            here.wait_short(lambda: all(stream.position or stream.ended for stream in streams))
+            here.memory_back()
+        support.wait_until(lambda: here.client.zcard(f"session:{{{session}}}:waiting") == 16, what="all to be in the line")
 
 
 def test_a_first_time_without_memory_is_not_the_last(world):

@@ -68,8 +68,8 @@ static void a_seed_and_its_hash_belong_together(void **state)
     (void)state;
     char seed[SEED_SIZE], hash[SEED_SIZE], other[SEED_SIZE], again[SEED_SIZE];
     unsigned char digest[32];
-    seed_draw(seed, hash);
-    seed_draw(other, again);
+    assert_int_equal(seed_draw(seed, hash), OK);
+    assert_int_equal(seed_draw(other, again), OK);
     assert_string_not_equal(seed, other);
     assert_true(strlen(seed) == 64 && strspn(seed, "0123456789abcdef") == 64);
     assert_int_equal(EVP_Digest(seed, 64, digest, NULL, EVP_sha256(), NULL), 1);
