@@ -132,9 +132,6 @@ MUST_CHECK bool redis_session_subscribe(struct redis *redis);
 void redis_session_let_go(void *redis);
 
 /* answer.c */
-/** A fresh parser for a fresh link. ERR_NOMEM. */
-MUST_CHECK enum err redis_parser_reset(struct redis *redis);
-void redis_parser_finish(struct redis *redis);
 void redis_answer_bytes(void *redis, const char *bytes, size_t len);
 
 /* script.c */

@@ -2,6 +2,7 @@
 
 #include "common/base/check.h"
 #include "common/base/entropy.h"
+#include "common/redis/parser.h"
 
 #include <stdio.h>
 
@@ -133,7 +134,9 @@ static void connect_now(struct redis *redis)
     const uint32_t timeout_ms = redis->settings.connect_timeout_ms;
     redis->greetings = 0;
     redis->pinging = redis->heard = redis->answered = false;
-    if (redis_parser_reset(redis) != OK ||
+    redis_parser_destroy(redis->parser);
+    redis->parser = NULL;
+    if (redis_parser_create(&redis->parser, redis->settings.reply_bytes_max) != OK ||
         redis_link_open(&redis->link, redis->loop, &redis->url, timeout_ms, &hooks, redis) != OK) {
         retry_later(redis, "no memory to connect");
         return;
@@ -286,7 +289,7 @@ void redis_session_let_go(void *data)
     CHECK(redis->state == SESSION_CLOSING && list_empty(&redis->wire) && list_empty(&redis->ended));
     void (*done)(void *data) = redis->on_closed;
     void *done_data = redis->on_closed_data;
-    redis_parser_finish(redis);
+    redis_parser_destroy(redis->parser);
     redis_deadlines_finish(&redis->deadlines);
     buf_finish(&redis->out);
     free(redis->channel);
