@@ -6,6 +6,7 @@
 #include "publisher/admin.h"
 #include "publisher/admin_answer.h"
 #include "publisher/admin_body.h"
+#include "publisher/admin_form.h"
 #include "publisher/change.h"
 #include "publisher/publisher.h"
 
@@ -77,30 +78,15 @@ void change_patch(struct http_request *request, void *context)
     change_with_body(request, context, CHANGE_PATCH, false);
 }
 
-/* The text of a notice, or why it is none. */
-static const char *notice_check(const json_t *body, struct config_change *notice)
-{
-    const json_t *message = json_object_get(body, "message");
-    const char *text = json_string_value(message);
-    if (!text || json_object_size(body) != 1)
-        return "the body is {\"message\": \"…\"}, \"\" takes the notice back";
-    if (strlen(text) != json_string_length(message) || strlen(text) > NOTICE_MAX)
-        return "a notice has 1,000 bytes at most";
-    for (const char *p = text; *p; p++)
-        if ((unsigned char)*p < ' ' || *p == 0x7f)
-            return "a notice is one line, without control characters";
-    notice->count = 1;
-    notice->names[0] = "message";
-    return text_copy(notice->values[0], CONFIG_VALUE_MAX, text_of(text)) == OK ? NULL : "is too long";
-}
-
 void change_announce(struct http_request *request, void *context)
 {
     struct change *change = change_enter(request, context, CHANGE_ANNOUNCE);
     json_t *body = change ? admin_body_object(request) : NULL;
     if (!change)
         return;
-    const char *wrong = body ? notice_check(body, &change->config) : NULL;
+    const char *wrong = body ? notice_form_read(body, change->config.values[0], CONFIG_VALUE_MAX) : NULL;
+    change->config.names[0] = "message";
+    change->config.count = 1;
     change->body = body;
     if (body && !wrong) {
         change_run(change);

@@ -5,7 +5,6 @@
 struct http_request;
 
 /** Bytes of a notice. */
-#define NOTICE_MAX 1000
 void change_put(struct http_request *request, void *context);
 void change_patch(struct http_request *request, void *context);
 void change_delete(struct http_request *request, void *context);

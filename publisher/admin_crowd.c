@@ -7,6 +7,7 @@
 #include "publisher/admin.h"
 #include "publisher/admin_answer.h"
 #include "publisher/admin_body.h"
+#include "publisher/admin_form.h"
 #include "publisher/publisher.h"
 
 #include <inttypes.h>
@@ -122,42 +123,15 @@ static void look(struct crowd_op *op)
 
 /* ---- the request ---- */
 
-static const struct field {
-    const char *name;
-    int64_t max;
-    size_t offset;
-} fields[] = {
-    {"count", CROWD_COUNT_MAX, offsetof(struct crowd_op, count)},
-    {"perSecond", CROWD_PER_SECOND_MAX, offsetof(struct crowd_op, per_second)},
-};
-#define FIELDS (sizeof fields / sizeof fields[0])
-
-static bool is_field(const char *name)
-{
-    for (size_t i = 0; i < FIELDS; i++)
-        if (strcmp(name, fields[i].name) == 0)
-            return true;
-    return false;
-}
-
 /* False: answered. */
 static bool take_fields(struct http_request *request, json_t *body, struct crowd_op *op)
 {
     size_t refused = memory_refused();
-    json_t *errors = json_array(), *value;
-    const char *name;
-    char detail[80];
-    json_object_foreach(body, name, value) if (!is_field(name))
-        admin_complain(errors, name, "is not a field of a crowd");
-    for (size_t i = 0; i < FIELDS; i++) {
-        value = json_object_get(body, fields[i].name);
-        int64_t number = json_is_integer(value) ? (int64_t)json_integer_value(value) : 0;
-        snprintf(detail, sizeof detail, "must be a whole number from 1 to %" PRId64, fields[i].max);
-        if (number < 1 || number > fields[i].max)
-            admin_complain(errors, fields[i].name, detail);
-        else
-            *(uint32_t *)(void *)((char *)op + fields[i].offset) = (uint32_t)number;
-    }
+    json_t *errors = json_array();
+    struct crowd_form form;
+    crowd_form_read(body, &form, errors);
+    op->count = form.count;
+    op->per_second = form.per_second;
     bool complete = memory_refused() == refused, good = complete && json_array_size(errors) == 0;
     if (!complete)
         admin_unavailable(request, ERR_NOMEM);

@@ -661,23 +661,6 @@ def test_the_publisher(world, scripts, gateways, many):
     assert sorted(admitted) == sorted(here.people.items()), "each is let in once"
 
 
-def test_a_draw_without_memory_loses_nobody(world):
-    """As many as the lobby's list has room for: who cannot be put into the line has still a row in the lobby."""
-    here = world("gateway", nomem.FOR_EVER, 1)
-    for n in range(0, 150):
-        session = f"draw{n}"
-        here.admin.create(session, startsAt=int(time.time() + 3600) * 1000, lobby="arrival", status="paused", graceMs=PATIENT_MS)
-        with contextlib.ExitStack() as stack:
-            streams = [stack.enter_context(here.stream(session, here.new_user())) for _ in range(16)]
-            for stream in streams:
-                stream.wait_event("lobby")
-            here.memory.arm(n, here.many)
-            assert here.admin("PATCH", f"/admin/sessions/{session}", {"startsAt": int(time.time() * 1000) - 1000}).status_code == 200
-            here.wait_short(lambda: all(stream.position or stream.ended for stream in streams))
-            here.memory_back()
-        support.wait_until(lambda: here.client.zcard(f"session:{{{session}}}:waiting") == 16, what="all to be in the line")
-
-
 def test_a_first_time_without_memory_is_not_the_last(world):
     """OpenSSL makes what it needs at the first use of an algorithm, and never tries again."""
     here = world("gateway", nomem.FOR_EVER, 1)
