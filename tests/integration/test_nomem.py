@@ -10,6 +10,7 @@ import json
 import os
 import random
 import signal
+import socket
 import time
 
 import jwt
@@ -38,7 +39,7 @@ class World:
 
     def __init__(self, start, redis_server, folder, client, victim, many):
         self.folder, self.client, self.many, self.count = folder, client, many, 0
-        self.people, self.tokens, self.taken = {}, {}, set()
+        self.people, self.tokens, self.taken, self.kept = {}, {}, set(), time.monotonic()
         self.memory = nomem.Memory(folder.path, victim)
         pair = ec.generate_private_key(ec.SECP256R1())
         self.entry_key = pair.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
@@ -48,11 +49,11 @@ class World:
         self.publisher = start(support.Daemon("anteroom-publisher", {
             **keys, "entry_key_file": folder.write("entry.pem", self.entry_key.decode()), "admin_token_file": folder.tokens,
             "admin_listen": "127.0.0.1:0", "tick_ms": 200}, short.get("publisher")))
-        self.gateway = start(support.Daemon("anteroom-gateway", {
-            **keys, "entry_key_file": folder.write("entry.pub", public.decode()), "ticket_key_file": folder.ticket_key,
-            "listen": "127.0.0.1:0", "server_id": "gw-1", "join_limit": "1000/1", "drain_notice_s": 0, "drain_s": 0,
-            "user_auth": "jwt", "user_key_file": folder.write("user.key", USER_KEY), "user_audience": "shop",
-            "allow_origins": "https://shop.example"}, short.get("gateway")))
+        gateway = {**keys, "entry_key_file": folder.write("entry.pub", public.decode()), "ticket_key_file": folder.ticket_key,
+                   "listen": "127.0.0.1:0", "join_limit": "1000/1", "drain_notice_s": 0, "drain_s": 0, "user_auth": "jwt",
+                   "user_key_file": folder.write("user.key", USER_KEY), "user_audience": "shop", "allow_origins": "https://shop.example"}
+        self.start_gateway = lambda name, environment: start(support.Daemon("anteroom-gateway", {**gateway, "server_id": name}, environment))
+        self.gateway = self.start_gateway("gw-1", short.get("gateway"))
         self.victim = {"publisher": self.publisher, "gateway": self.gateway}[victim]
         self.public = {"publisher": "admin", "gateway": "public"}[victim]
         support.wait_until(lambda: support.is_ready(self.publisher, "metrics"), what="a ready publisher")
@@ -112,6 +113,7 @@ class World:
         step = 1 if WHOLE else self.step
         n = SEED % step
         while True:
+            self.keep()
             try:
                 failed = scene(n)
             except AssertionError as error:
@@ -122,6 +124,14 @@ class World:
             n += step if WHOLE or n < 100 else 20 * step  # reading a key file asks for memory thousands of times
             assert n < SWEEP_MAX, f"{name}: allocation {n}, and still one fails\n{self.modules.text(self.memory.last_stack())}"
         return n
+
+    def keep(self):
+        """Who polls has the place as long as they poll."""
+        if time.monotonic() < self.kept + 20:
+            return
+        for place in list(self.people) if self.victim is self.gateway else ():
+            self.still_waits(place)
+        self.kept = time.monotonic()
 
     def alive(self):
         """It lives, serves the next one, and talks to Redis."""
@@ -186,8 +196,8 @@ class World:
         return {"Authorization": "Bearer " + jwt.encode(claims, self.entry_key, algorithm="ES256", headers={"kid": self.kid})}
 
     @contextlib.contextmanager
-    def stream(self, session, user, ticket=None):
-        stream = visitors.Stream(self.gateway.url("public"), session, ticket=ticket, headers=user)
+    def stream(self, session, user, ticket=None, gateway=None):
+        stream = visitors.Stream((gateway or self.gateway).url("public"), session, ticket=ticket, headers=user)
         try:
             yield stream
         finally:
@@ -423,7 +433,9 @@ def gateway_scenes(world):
 
 
 def everybody_gets_in(world):
-    """All that have a ticket are let in, once, in the order of their numbers."""
+    """All that have a ticket are let in, once, in the order of their numbers. Nobody else has a seat for long."""
+    places, parked = (lambda: set(world.client.hkeys("session:{line}:places"))), (lambda: set(world.client.zrange("session:{line}:parked", 0, -1)))
+    support.wait_until(lambda: places() == parked(), 15, "all places without a connection to be parked")
     assert world.admin("PATCH", "/admin/sessions/line", {"batch": 100000}).status_code == 200
     assert world.admin("POST", "/admin/sessions/line/resume").status_code == 200
     waiting = dict(world.people)
@@ -507,7 +519,10 @@ def publisher_scenes(world, scripts, gateways):
         return scene
 
     def remove(n):
-        return changed(n, new_session("gone"), "DELETE", f"/admin/sessions/gone{world.count}", None, (204,), lambda _: None)
+        session = new_session("gone")
+        failed = changed(n, session, "DELETE", f"/admin/sessions/{session}", None, (204,), lambda _: None)
+        delete(session)
+        return failed
 
     def announce(n):
         text = f"notice {n}"
@@ -586,7 +601,8 @@ def publisher_scenes(world, scripts, gateways):
     return {
         "create": create, "replace": replace, "patch": patch, "pause": verb("pause", "paused"), "resume": verb("resume", "open"),
         "close": verb("close", "closed"), "clear": verb("clear", None), "delete": remove, "announce": announce, "crowd": crowd, "load": load,
-        "list": shown("/admin/sessions?limit=3", lambda said: len(said["items"]) == 3 and said["next"] and all(map(whole, said["items"]))),
+        "list": shown("/admin/sessions?limit=50&after=r",
+                      lambda said: [item["sessionId"] for item in said["items"]] == ["s", "verbs", "waits"] and all(map(whole, said["items"]))),
         "show": shown("/admin/sessions/s", whole),
         "servers": shown("/admin/servers", lambda said: len(said["items"]) == 11 and all(set(item) == of_a_server for item in said["items"])),
         "place": place, "evict": evict, "events": events, "admission": admission, "draw": draw, "keys read again": reload,
@@ -631,12 +647,39 @@ def report(world, swept, name):
         print(", ".join(f"{scene} {n}" for scene, n in swept.items()))
 
 
+def drained(world, n):
+    """A gateway of its own stops while three wait: it ends with 0, and they go on where they were."""
+    world.count += 1
+    memory = nomem.Memory(world.folder.path, f"drain{world.count}")
+    gateway = world.start_gateway(f"gw-d{world.count}", memory.environment())
+    support.wait_until(lambda: support.is_ready(gateway), what="a ready gateway")
+    with contextlib.ExitStack() as stack:
+        users = [world.new_user() for _ in range(3)]
+        streams = [stack.enter_context(world.stream("line", user, gateway=gateway)) for user in users]
+        for user, stream in zip(users, streams):
+            stream.wait_event("waiting-state")
+            world.people[stream.ticket["place"]] = (user, stream.last_id, stream.ticket["ticket"])
+        memory.arm(n, world.many)
+        gateway.signal(signal.SIGTERM)
+        if world.many > 1:
+            gateway.wait_log("drain", phase="flush")
+            support.wait_until(lambda: memory.state()[4] or gateway.process.poll() is not None, what="something to fail")
+            memory.release()
+        assert gateway.exit_code() == 0, gateway.text()
+        failed = memory.disarm()
+        for stream in streams:
+            stream.wait_end()
+            world.still_waits(stream.ticket["place"])
+    memory.close()
+    return failed
+
+
 MODES = pytest.mark.parametrize("many", [1, nomem.FOR_EVER], ids=["once", "dry"])
 
 
 @MODES
 def test_the_gateway(world, many):
-    here = world("gateway", many, 7 if many == 1 else 11)
+    here = world("gateway", many, 13 if many == 1 else 17)
     here.admin.create("line", status="paused", batch=1, graceMs=PATIENT_MS, entryUrl="https://shop.example/in")
     here.admin.create("gate", status="paused", batch=1, intervalMs=50, graceMs=PATIENT_MS)
     for _ in range(5):
@@ -649,7 +692,7 @@ def test_the_gateway(world, many):
 
 @MODES
 def test_the_publisher(world, scripts, gateways, many):
-    here = world("publisher", many, 7 if many == 1 else 11)
+    here = world("publisher", many, 13 if many == 1 else 17)
     here.admin.create("defaults")
     here.admin.create("s", **WANTED)
     for session, config in (("verbs", {}), ("crowd", {"virtual": True}), ("waits", {"status": "paused"}), ("open", {"batch": 1000, "intervalMs": 50})):
@@ -661,6 +704,15 @@ def test_the_publisher(world, scripts, gateways, many):
     assert sorted(admitted) == sorted(here.people.items()), "each is let in once"
 
 
+@MODES
+def test_a_drain(world, many):
+    here = world("publisher", many, 5)
+    here.admin.create("line", status="paused", batch=1, graceMs=PATIENT_MS)
+    for n in range(0, 60, 1 if WHOLE else 12):
+        drained(here, n)
+    everybody_gets_in(here)
+
+
 def test_a_first_time_without_memory_is_not_the_last(world):
     """OpenSSL makes what it needs at the first use of an algorithm, and never tries again."""
     here = world("gateway", nomem.FOR_EVER, 1)
@@ -669,3 +721,17 @@ def test_a_first_time_without_memory_is_not_the_last(world):
         how, _, _ = here.ask(n, "GET", "/api/queue/verify?sessionId=line", token, good=(204,))
         assert how != "right"
         assert here.get("GET", "/api/queue/verify?sessionId=line", token).status == 204
+
+
+def test_newcomers_without_memory(world):
+    """libuv's list of descriptors does not have to grow for them: the second allocation of each fails, if there is one."""
+    here = world("gateway", 1, 1)
+    host, port = here.address.split(":")
+    with contextlib.ExitStack() as stack:
+        for _ in range(140):
+            here.memory.arm(1)
+            stack.enter_context(socket.create_connection((host, int(port)), timeout=5))
+            support.wait_until(lambda: here.memory.state()[3] > 0, what="the connection to be taken")
+            here.memory.settle()
+            here.memory.disarm()
+        here.alive()
