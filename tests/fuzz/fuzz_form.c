@@ -64,7 +64,8 @@ static void notice(const json_t *body)
         return;
     CHECK(json_object_size(body) == 1 && strlen(text) <= NOTICE_MAX && strcspn(text, "\r\n\t\x7f") == strlen(text));
     json_t *same = json_pack("{s:s}", "message", text);
-    CHECK(same && !notice_form_read(same, again, sizeof again) && strcmp(text, again) == 0);
+    CHECK(json_equal(same, (json_t *)(uintptr_t)body));
+    CHECK(!notice_form_read(same, again, sizeof again) && strcmp(text, again) == 0);
     json_decref(same);
 }
 

@@ -1,6 +1,7 @@
-/* The command line and the environment. First line: which program, then one argument or variable a line ("-…" and the
- * words behind it are arguments, the rest variables). Whatever is said: what is taken is within its kind and range, is
- * shown in a form that is taken again to the same values, by flag and by variable alike, and the flag wins. */
+/* The command line and the environment. Eight bytes: which program, and whether what it requires is there; then one
+ * variable or argument a line ("-…" and all behind it are arguments). Whatever is said: what is taken is within its
+ * kind and range, is shown in a form that is taken again to the same values, by flag and by variable alike, and the
+ * flag wins. */
 #include "tests/fuzz/fuzz.h"
 
 #include "common/base/option.h"
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 
 #define WORDS_MAX 24
-#define WORD_MAX 3000
+#define WORD_MAX 8000
 
 static union {
     struct gateway_options gateway;
@@ -62,8 +63,8 @@ static const void *field(const struct option_def *def, const void *values)
     return (const char *)values + def->offset;
 }
 
-/* VALUE of DEF as text; false: a flag that holds a password is refused, so it is left out. */
-static bool value_text(const struct option_def *def, const void *values, char *dst, size_t size)
+/* A value of DEF as text. */
+static void value_text(const struct option_def *def, const void *values, char *dst, size_t size)
 {
     const void *at = field(def, values);
     if (def->kind == OPTION_INT)
@@ -72,7 +73,17 @@ static bool value_text(const struct option_def *def, const void *values, char *d
         snprintf(dst, size, "%s", *(const bool *)at ? "on" : "off");
     else
         snprintf(dst, size, "%s", (const char *)at);
-    return def->kind != OPTION_SECRET;
+}
+
+/* Another one that DEF takes, where there is one. */
+static void value_contrary(const struct option_def *def, const char *value, char *dst, size_t size)
+{
+    if (def->kind == OPTION_FLAG)
+        snprintf(dst, size, "%s", strcmp(value, "on") == 0 ? "off" : "on");
+    else if (def->kind == OPTION_INT)
+        snprintf(dst, size, "%lld", (long long)def->max);
+    else
+        snprintf(dst, size, "%s", def->fallback ? def->fallback : value);
 }
 
 static void value_holds(const struct option_def *def, const void *values)
@@ -93,7 +104,7 @@ static void value_holds(const struct option_def *def, const void *values)
 
 static bool same(const struct option_table *table, const void *a, const void *b)
 {
-    char one[WORD_MAX], other[WORD_MAX];
+    char one[WORD_MAX / 2], other[WORD_MAX / 2];
     for (size_t i = 0; i < table->count; i++) {
         value_text(&table->defs[i], a, one, sizeof one);
         value_text(&table->defs[i], b, other, sizeof other);
@@ -103,47 +114,55 @@ static bool same(const struct option_table *table, const void *a, const void *b)
     return true;
 }
 
-/* Everything by flags, everything by variables, and by flags over variables that say something else. */
+static void read_same(const struct option_table *table, int argc, char **argv, char **environment)
+{
+    memset(&again, 0, sizeof again);
+    CHECK(read_quietly(table, argc, argv, environment, &again) == OPTION_RUN && same(table, &first, &again));
+}
+
+/* Everything by variables, by flags, and by flags while the variables say something else. */
 static void round_trip(const struct option_table *table)
 {
-    char flags[OPTIONS_MAX][WORD_MAX], variables[OPTIONS_MAX][WORD_MAX],
-        *argv[OPTIONS_MAX + 2] = {(char *)(uintptr_t) "x"};
-    char value[WORD_MAX], *environment[OPTIONS_MAX + 1], *none[] = {NULL};
+    static char flags[OPTIONS_MAX][WORD_MAX], right[OPTIONS_MAX][WORD_MAX], wrong[OPTIONS_MAX][WORD_MAX];
+    char value[WORD_MAX / 2], other[WORD_MAX / 2], *argv[OPTIONS_MAX + 2] = {(char *)(uintptr_t) "program"};
+    char *variables[OPTIONS_MAX + 1], *contrary[OPTIONS_MAX + 1], *none[] = {NULL};
     int argc = 1, count = 0;
     for (size_t i = 0; i < table->count; i++) {
         const struct option_def *def = &table->defs[i];
-        bool by_flag = value_text(def, &first, value, sizeof value);
-        if (!value[0] && def->min > 0)
-            continue; /* never given: it has no default */
-        snprintf(variables[i], sizeof variables[i], "ANTEROOM_%s=%.2900s", def->name, value);
-        environment[count++] = variables[i];
-        snprintf(flags[i], sizeof flags[i], "--%s=%.2900s", def->name, value);
-        for (char *p = flags[i] + 2; *p && *p != '='; p++)
+        value_text(def, &first, value, sizeof value);
+        value_contrary(def, value, other, sizeof other);
+        if (!def->fallback && !value[0])
+            continue;
+        snprintf(right[i], WORD_MAX, "ANTEROOM_%s=%s", def->name, value);
+        snprintf(wrong[i], WORD_MAX, "ANTEROOM_%s=%s", def->name, other);
+        snprintf(flags[i], WORD_MAX, "--%s=%s", def->name, value);
+        for (char *p = flags[i] + 2; *p != '='; p++)
             *p = *p == '_' ? '-' : (char)(*p >= 'A' && *p <= 'Z' ? *p + 32 : *p);
-        if (by_flag)
-            argv[argc++] = flags[i];
+        variables[count] = right[i];
+        contrary[count++] = wrong[i];
+        argv[argc++] = flags[i];
     }
-    argv[argc] = environment[count] = NULL;
-    memset(&again, 0, sizeof again);
-    CHECK(read_quietly(table, 1, argv, environment, &again) == OPTION_RUN && same(table, &first, &again));
-    if (strstr(first.gateway.common.redis_url, "@"))
+    argv[argc] = variables[count] = contrary[count] = NULL;
+    read_same(table, 1, argv, variables);
+    if (strchr(first.gateway.common.redis_url, '@'))
         return; /* a password is for the environment */
-    memset(&again, 0, sizeof again);
-    memcpy(again.gateway.common.redis_url, first.gateway.common.redis_url, sizeof again.gateway.common.redis_url);
-    snprintf(value, sizeof value, "--redis-url=%s", first.gateway.common.redis_url);
-    argv[argc++] = value;
-    argv[argc] = NULL;
-    CHECK(read_quietly(table, argc, argv, none, &again) == OPTION_RUN && same(table, &first, &again));
+    read_same(table, argc, argv, none);
+    read_same(table, argc, argv, contrary);
 }
+
+static const char *const required[] = {"ANTEROOM_ENTRY_KEY_FILE=/k", "ANTEROOM_TICKET_KEY_FILE=/t",
+                                       "ANTEROOM_ADMIN_TOKEN_FILE=/a"};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct input input = {{(const char *)data, size}};
     struct words arguments = {.count = 0}, environment = {.count = 0};
-    bool gateway = input_number(&input) % 2 == 0;
-    const struct option_table *table = gateway ? &gateway_option_table : &publisher_option_table;
+    uint64_t start = input_number(&input);
+    const struct option_table *table = start % 2 ? &gateway_option_table : &publisher_option_table;
     struct text line;
     word_add(&arguments, TEXT("program"));
+    for (size_t i = 0; i < 3 && start % 8 < 4; i++) /* mostly, or little would be looked at */
+        word_add(&environment, text_of(required[i]));
     for (bool flags = false; text_next(&input.rest, '\n', &line);) {
         flags = flags || text_starts(line, "-");
         word_add(flags ? &arguments : &environment, line);
