@@ -140,11 +140,12 @@ soak: all ## two thousand visitors a minute while everything breaks: memory and 
 
 # What clients do to memory and latency is measured without ASan.
 FAULTS := publisher-points gateway-points publishers gateways rolling-restart redis clock vanished descriptors
-faults: ## breaks the daemons while people wait, and counts them (docs/reliability.md; about twenty minutes)
+faults: ## breaks the daemons while people wait, and counts them (docs/reliability.md; about an hour)
 	$(MAKE) -s V=asan all
 	$(MAKE) -s all
 	tests/faults/run $(FAULTS)
 	ANTEROOM_BUILD=build tests/faults/run clients storm
+	ANTEROOM_NOMEM=whole /usr/bin/python3 -m pytest -q -s -p no:cacheprovider tests/integration/test_nomem.py
 mutants: ## plants bugs one at a time and says which test catches each
 	$(MAKE) -s V=asan all unit-programs
 	tests/mutants/run

@@ -87,7 +87,7 @@ static void read_all(const struct redis_reply *reply)
     json_decref(json);
 }
 
-/* hiredis makes room for as many elements as an array says it has; our parser refuses that before (test_redis). */
+/* hiredis makes room for as many elements as an array says it has; our parser refuses that before (fuzz_parser). */
 static bool claims_much(struct text in)
 {
     for (size_t i = 0, digits = 0, array = 0; i < in.len; i++) {
