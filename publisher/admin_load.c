@@ -55,7 +55,7 @@ void load_put(struct http_request *request, void *context)
     if (!body)
         return;
     load_form_read(body, &form, errors);
-    if (json_array_size(errors) == 0 && !key_is_read(publisher, form.key))
+    if (form.key && load_key_valid(form.key) && !key_is_read(publisher, form.key))
         admin_complain(errors, "key", "is no session's loadKey");
     bool complete = memory_refused() == refused, good = complete && json_array_size(errors) == 0;
     struct admin_op *op = good ? calloc(1, sizeof *op) : NULL;
