@@ -139,12 +139,17 @@ enum err token_verify_entry(const struct keyring *ring, struct text token, const
     return err;
 }
 
+static bool is_instant(const json_t *value)
+{
+    return json_is_integer(value) && json_integer_value(value) >= 0 && json_integer_value(value) <= TOKEN_INSTANT_MAX_S;
+}
+
 enum err token_entry_times(struct text token, int64_t *issued_s, int64_t *expires_s)
 {
     json_t *claims;
     enum err err = jws_peek(token, &claims);
     const json_t *iat = json_object_get(claims, "iat"), *exp = json_object_get(claims, "exp");
-    if (err == OK && (!json_is_integer(iat) || !json_is_integer(exp) || !text_is_plain(token)))
+    if (err == OK && (!is_instant(iat) || !is_instant(exp) || !text_is_plain(token)))
         err = ERR_INVALID;
     if (err == OK) {
         *issued_s = json_integer_value(iat);

@@ -19,7 +19,8 @@ struct entry_claims {
 /** Writes a terminated compact JWT. ERR_TOO_BIG, ERR_NOMEM, ERR_IO (the key refuses). */
 MUST_CHECK enum err token_sign_entry(const struct token_key *key, const struct entry_claims *claims, char *dst,
                                      size_t size);
-/** The exp (s) and iat (s) of an entry token that came from Redis, unverified. ERR_INVALID, ERR_NOMEM. */
+/** The exp (s) and iat (s) of an entry token that came from Redis, unverified, from 0 to
+ * TOKEN_INSTANT_MAX_S. ERR_INVALID, ERR_NOMEM. */
 MUST_CHECK enum err token_entry_times(struct text token, int64_t *issued_s, int64_t *expires_s);
 
 #define TOKEN_LEEWAY_S 30                         /* what the clocks of signer and verifier may differ by */

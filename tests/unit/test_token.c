@@ -72,6 +72,10 @@ static void an_entry_token_says_what_it_was_given(void **state)
     jwt_free(jwt);
     assert_int_equal(token_entry_times(TEXT("a.b.c"), &issued, &expires), ERR_INVALID);
     assert_int_equal(token_entry_times(TEXT(""), &issued, &expires), ERR_INVALID);
+    /* {"iat":1,"exp":-1} and {"iat":1,"exp":9223372036854775807}: times that nothing can be made of */
+    assert_int_equal(token_entry_times(TEXT("a.eyJpYXQiOjEsImV4cCI6LTF9.c"), &issued, &expires), ERR_INVALID);
+    assert_int_equal(token_entry_times(TEXT("a.eyJpYXQiOjEsImV4cCI6OTIyMzM3MjAzNjg1NDc3NTgwN30.c"), &issued, &expires),
+                     ERR_INVALID);
     token_key_destroy(key);
 }
 
