@@ -2,6 +2,7 @@
 
 #include "common/base/check.h"
 #include "common/http/request.h"
+#include "common/line/memory.h"
 #include "publisher/publisher.h"
 
 #include <inttypes.h>
@@ -41,7 +42,7 @@ struct http_request *admin_op_take(struct admin_op *op)
 void admin_json(struct http_request *request, int status, json_t *body, int64_t version)
 {
     char etag[64] = "";
-    char *text = request && body ? json_dumps(body, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+    char *text = request && body ? memory_dumps(body, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
     json_decref(body);
     if (version > 0)
         snprintf(etag, sizeof etag, "ETag: \"%" PRId64 "\"\r\n", version);
@@ -74,7 +75,7 @@ void admin_complain(json_t *errors, const char *field, const char *detail)
 
 void admin_bad_fields(struct http_request *request, const json_t *errors)
 {
-    char *text = json_dumps(errors, JSON_COMPACT);
+    char *text = memory_dumps(errors, JSON_COMPACT);
     struct buf extra;
     buf_init(&extra, SIZE_MAX / 4); /* a body has 64 KiB at most, so its errors are bounded */
     if (text && buf_format(&extra, ",\"errors\":%s", text) == OK && buf_append(&extra, "", 1) == OK)

@@ -5,6 +5,7 @@
 #include "common/base/version.h"
 #include "common/http/request.h"
 #include "common/http/stream.h"
+#include "common/line/memory.h"
 #include "publisher/admin.h"
 #include "publisher/admin_answer.h"
 #include "publisher/publisher.h"
@@ -40,7 +41,7 @@ static size_t hello(const struct events *events, const struct actor *actor, char
     clock_rfc3339(now, clock_wall_ms());
     json_t *body = json_pack("{s:s, s:s, s:s, s:s, s:b}", "version", ANTEROOM_VERSION, "publisherId",
                              events->publisher->id, "now", now, "actor", actor->name, "readOnly", actor->read_only);
-    char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
+    char *text = body ? memory_dumps(body, JSON_COMPACT) : NULL;
     int len = text ? snprintf(frame + HTTP_FRAME_RESERVE, HTTP_FRAME_MAX, "retry: %d\nevent: hello\ndata: %s\n\n",
                               RETRY_MS, text)
                    : 0;

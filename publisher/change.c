@@ -2,6 +2,7 @@
 
 #include "common/base/check.h"
 #include "common/base/log.h"
+#include "common/line/memory.h"
 #include "common/line/seed.h"
 #include "publisher/change_effect.h"
 #include "publisher/publisher.h"
@@ -147,7 +148,7 @@ static void change_configure(struct change *change)
     const struct change_row *row = change_row(change);
     json_t *after;
     enum err err = change_after(change, &after);
-    char *text = after ? json_dumps(after, JSON_COMPACT) : NULL, seed[SEED_SIZE], hash[SEED_SIZE], version[24];
+    char *text = after ? memory_dumps(after, JSON_COMPACT) : NULL, seed[SEED_SIZE], hash[SEED_SIZE], version[24];
     if (after && !text)
         err = ERR_NOMEM;
     if (err == OK)

@@ -26,8 +26,8 @@ const char *change_action(const struct change *change)
 
 void change_log(const struct change *change, const json_t *after)
 {
-    char *before = change->before ? json_dumps(change->before, JSON_COMPACT) : NULL;
-    char *text = after ? json_dumps(after, JSON_COMPACT) : NULL;
+    char *before = change->before ? memory_dumps(change->before, JSON_COMPACT) : NULL;
+    char *text = after ? memory_dumps(after, JSON_COMPACT) : NULL;
     log_event(LOG_INFO, "admin", LOG_S("session", change->op.session), LOG_S("actor", change->op.actor),
               LOG_S("action", change_action(change)), LOG_S("before", before || change->before ? before : "null"),
               LOG_S("after", text || change->kind != CHANGE_DELETE ? text : "null"));

@@ -4,6 +4,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/http/stream.h"
+#include "common/line/memory.h"
 #include "publisher/publisher.h"
 #include "publisher/server_view.h"
 
@@ -98,7 +99,7 @@ static void servers_fetched(void *data, enum err err, json_t *items, size_t more
         return;
     json_t *body = json_pack("{s:o, s:I}", "items", items, "more", (json_int_t)more);
     if (events->count > 0)
-        bulletin_set(&events->bulletins[BULLETIN_SERVERS], body ? json_dumps(body, JSON_COMPACT) : NULL);
+        bulletin_set(&events->bulletins[BULLETIN_SERVERS], body ? memory_dumps(body, JSON_COMPACT) : NULL);
     json_decref(body);
     each(events, pump);
 }

@@ -2,6 +2,7 @@
 
 #include "common/base/check.h"
 #include "common/base/clock.h"
+#include "common/line/memory.h"
 #include "publisher/publisher.h"
 #include "publisher/view.h"
 
@@ -80,7 +81,7 @@ static void watch_looked(struct watches *watches, const char *session, const jso
     if (!node) /* nobody looks at it any more */
         return;
     bool there = json_is_object(item);
-    char *text = there ? json_dumps(item, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+    char *text = there ? memory_dumps(item, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
     if (text || !there)
         watch_show(of_node(node), text);
 }

@@ -2,7 +2,6 @@
 
 #include "common/base/check.h"
 
-#include <jansson.h>
 #include <openssl/crypto.h>
 #include <stdlib.h>
 
@@ -50,4 +49,14 @@ void memory_init(void)
 size_t memory_refused(void)
 {
     return refused;
+}
+
+char *memory_dumps(const json_t *json, size_t flags)
+{
+    size_t before = refused;
+    char *text = json_dumps(json, flags);
+    if (refused == before)
+        return text;
+    free(text);
+    return NULL;
 }

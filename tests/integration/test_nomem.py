@@ -116,7 +116,7 @@ class World:
             self.keep()
             try:
                 failed = scene(n)
-            except AssertionError as error:
+            except (AssertionError, ValueError) as error:
                 raise AssertionError(f"{name}, allocation {n}, seed {SEED}: {error}\n{self.modules.text(self.memory.last_stack())}\n"
                                      f"{self.victim.text()[-1500:]}") from error
             if not failed or n > ENOUGH.get(name, SWEEP_MAX):

@@ -3,6 +3,7 @@
 #include "common/base/metrics.h"
 #include "common/line/config.h"
 #include "common/line/jwk.h"
+#include "common/line/memory.h"
 #include "common/line/ticket.h"
 #include "common/line/token.h"
 #include "gateway/positions.h"
@@ -203,6 +204,19 @@ static bool show_config(void)
     return failed;
 }
 
+/* Large enough that the text's buffer grows at names, too. */
+static bool write_json(void)
+{
+    char *text = memory_dumps(config_before, JSON_COMPACT);
+    bool failed = nomem_disarm();
+    json_t *again = text ? json_loads(text, 0, NULL) : NULL;
+    assert_true(failed || text);
+    assert_true(!text || (again && json_equal(again, config_before)));
+    json_decref(again);
+    free(text);
+    return failed;
+}
+
 static bool merge_config(void)
 {
     json_t *patch = json_object_get(config_body, "patch"), *merged = config_merge(config_before, patch);
@@ -299,6 +313,7 @@ static const struct {
     {"write a JWK", write_jwk},
     {"check a config", check_config},
     {"show a config", show_config},
+    {"write a config", write_json},
     {"merge a config", merge_config},
     {"decode a draw", decode_draw},
     {"positions", positions_all},
