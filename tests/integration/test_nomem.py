@@ -40,6 +40,7 @@ class World:
     def __init__(self, start, redis_server, folder, client, victim, many):
         self.folder, self.client, self.many, self.count = folder, client, many, 0
         self.people, self.tokens, self.taken, self.kept = {}, {}, set(), time.monotonic()
+        self.downs = 0
         self.memory = nomem.Memory(folder.path, victim)
         pair = ec.generate_private_key(ec.SECP256R1())
         self.entry_key = pair.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
@@ -137,6 +138,11 @@ class World:
         """It lives, serves the next one, and talks to Redis."""
         assert self.victim.process.poll() is None, f"{self.victim.name} ended with {self.victim.process.poll()}"
         support.wait_until(self.is_ready, 10, "it to be ready again")
+        downs = len(self.victim.logged("redis-down"))
+        if self.victim is self.gateway and downs > self.downs:  # newcomers wait a little after Redis was away
+            user, probe = self.new_user(), "/api/queue/join?sessionId=probe"
+            support.wait_until(lambda: self.get("POST", probe, user).status == 200, 10, "newcomers to be taken again")
+        self.downs = downs
 
     def is_ready(self):
         answer = nomem.exchange(self.victim.address("metrics"), nomem.request("GET", "/readyz"))
@@ -679,9 +685,10 @@ MODES = pytest.mark.parametrize("many", [1, nomem.FOR_EVER], ids=["once", "dry"]
 
 @MODES
 def test_the_gateway(world, many):
-    here = world("gateway", many, 13 if many == 1 else 17)
+    here = world("gateway", many, 37 if many == 1 else 53)
     here.admin.create("line", status="paused", batch=1, graceMs=PATIENT_MS, entryUrl="https://shop.example/in")
     here.admin.create("gate", status="paused", batch=1, intervalMs=50, graceMs=PATIENT_MS)
+    here.admin.create("probe", status="paused")
     for _ in range(5):
         here.join()
     only = os.environ.get("ANTEROOM_NOMEM_SCENE")
@@ -692,7 +699,7 @@ def test_the_gateway(world, many):
 
 @MODES
 def test_the_publisher(world, scripts, gateways, many):
-    here = world("publisher", many, 13 if many == 1 else 17)
+    here = world("publisher", many, 23 if many == 1 else 31)
     here.admin.create("defaults")
     here.admin.create("s", **WANTED)
     for session, config in (("verbs", {}), ("crowd", {"virtual": True}), ("waits", {"status": "paused"}), ("open", {"batch": 1000, "intervalMs": 50})):
@@ -716,6 +723,7 @@ def test_a_drain(world, many):
 def test_a_first_time_without_memory_is_not_the_last(world):
     """OpenSSL makes what it needs at the first use of an algorithm, and never tries again."""
     here = world("gateway", nomem.FOR_EVER, 1)
+    here.admin.create("probe", status="paused")
     for n in range(30, 130, 25):
         token = here.entry_token()
         how, _, _ = here.ask(n, "GET", "/api/queue/verify?sessionId=line", token, good=(204,))
@@ -726,6 +734,7 @@ def test_a_first_time_without_memory_is_not_the_last(world):
 def test_newcomers_without_memory(world):
     """libuv's list of descriptors does not have to grow for them: the second allocation of each fails, if there is one."""
     here = world("gateway", 1, 1)
+    here.admin.create("probe", status="paused")
     host, port = here.address.split(":")
     with contextlib.ExitStack() as stack:
         for _ in range(140):
