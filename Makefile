@@ -42,8 +42,8 @@ LLHTTP_SOURCES := $(wildcard $(LLHTTP_ROOT)/*.c $(LLHTTP_ROOT)/src/*.c)
 LLHTTP_OBJECTS := $(patsubst %.c,$(O)/llhttp/%.o,$(notdir $(LLHTTP_SOURCES)))
 endif
 
-PKGS := libuv hiredis jansson libssl libcrypto
-DEP_CFLAGS := $(patsubst -I%,-isystem %,$(shell pkg-config --cflags libuv jansson libssl libcrypto)) $(LLHTTP_CFLAGS)
+PKGS := libuv hiredis libjwt jansson libssl libcrypto
+DEP_CFLAGS := $(patsubst -I%,-isystem %,$(shell pkg-config --cflags libuv libjwt jansson libssl libcrypto)) $(LLHTTP_CFLAGS)
 DEP_LIBS := $(shell pkg-config --libs $(PKGS)) $(LLHTTP_LIBS) -lm
 COMPILE = $(CC) $(CPPFLAGS) $(DEP_CFLAGS) $(CFLAGS_ALL) $(CFLAGS) -MMD -MP
 
@@ -101,7 +101,7 @@ UNIT_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup
 TEST_PROGRAMS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(TESTS))
 $(B)/unit/%: $(O)/tests/unit/%.o $(call obj,$(wildcard tests/support/*.c) $(GATEWAY) $(PUBLISHER)) $(GATEWAY_WEB) $(PUBLISHER_WEB) $(O)/libcommon.a
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS_ALL) $(LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(DEP_LIBS) -lcmocka -ljwt
+	$(CC) $(LDFLAGS_ALL) $(LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(DEP_LIBS) -lcmocka
 
 # One program a file: tests/fuzz/fuzz_NAME.c. V=fuzz drives it with libFuzzer, everything else with tests/fuzz/main.c.
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))

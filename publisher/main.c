@@ -4,6 +4,7 @@
 #include "common/base/log.h"
 #include "common/base/version.h"
 #include "common/line/memory.h"
+#include "common/line/prove.h"
 #include "common/redis/target.h"
 #include "publisher/publisher.h"
 
@@ -23,6 +24,12 @@ static bool prepare(struct publisher *publisher, struct redis_url *url)
     if (redis_target(&options->common, url, why, sizeof why) != OK ||
         secrets_load(&publisher->secrets, options, why, sizeof why) != OK) {
         fprintf(stderr, "anteroom-publisher: %s\n", why);
+        return false;
+    }
+    if (token_key_prove(publisher->secrets.entry) != OK) {
+        fprintf(stderr,
+                "anteroom-publisher: %s: a token signed with it is refused by libjwt, and so it would be by sites\n",
+                options->common.entry_key_file);
         return false;
     }
     CHECK(text_copy(publisher->line.prefix, sizeof publisher->line.prefix, text_of(options->common.key_prefix)) == OK);

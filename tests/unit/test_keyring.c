@@ -1,4 +1,5 @@
 #include "common/line/jwk.h"
+#include "common/line/prove.h"
 #include "common/line/token.h"
 #include "tests/support/unit.h"
 
@@ -43,6 +44,29 @@ static void make_pair(enum token_alg alg, struct keyring *signing, struct keyrin
 static const struct entry_claims claims = {T("anteroom"), T("s"), T("user-1"), T("abcdefghijklmnopqrstuv"), 7,
                                            1000,          1600};
 static const struct entry_rules rules = {"anteroom", T("s")};
+
+static void libjwt_takes_what_a_key_signs(void **state)
+{
+    (void)state;
+    char why[256], path[32];
+    struct token_key *secret;
+    write_file(path, TEXT(SECRET));
+    assert_int_equal(token_key_load(&secret, TOKEN_HS256, path, NULL, true, why, sizeof why), OK);
+    assert_int_equal(token_key_prove(secret), OK);
+    unlink(path);
+    token_key_destroy(secret);
+    for (enum token_alg alg = TOKEN_ES256; alg <= TOKEN_RS256; alg++) {
+        struct keyring signing, verifying;
+        make_pair(alg, &signing, &verifying);
+        assert_int_equal(token_key_prove(signing.keys[0]), OK);
+        signing.keys[0]->alg = alg == TOKEN_RS256 ? TOKEN_ES256 : TOKEN_RS256; /* a header that is not the key's */
+        assert_int_not_equal(token_key_prove(signing.keys[0]), OK);
+        signing.keys[0]->alg = alg;
+        assert_int_equal(token_key_prove(verifying.keys[0]), ERR_IO); /* it has nothing to sign with */
+        keyring_finish(&signing);
+        keyring_finish(&verifying);
+    }
+}
 
 static void what_one_half_signs_the_other_verifies(void **state)
 {
@@ -174,11 +198,9 @@ static void the_next_key_may_be_missing_but_not_the_same(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_one_half_signs_the_other_verifies),
-        cmocka_unit_test(a_jwk_comes_back_as_it_was),
-        cmocka_unit_test(secrets_are_not_written),
-        cmocka_unit_test(a_ring_holds_sixteen_keys),
-        cmocka_unit_test(the_next_key_may_be_missing_but_not_the_same),
+        cmocka_unit_test(libjwt_takes_what_a_key_signs), cmocka_unit_test(what_one_half_signs_the_other_verifies),
+        cmocka_unit_test(a_jwk_comes_back_as_it_was),    cmocka_unit_test(secrets_are_not_written),
+        cmocka_unit_test(a_ring_holds_sixteen_keys),     cmocka_unit_test(the_next_key_may_be_missing_but_not_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
