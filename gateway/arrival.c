@@ -81,6 +81,7 @@ static enum err arrival_resume(struct arrival *arrival, const struct session *se
         .conn = place_conn(gateway, arrival->conn, conn),
         .mode = text_of(arrival->mode),
         .expect = TEXT(""),
+        .gen = arrival->visitor.ticket.gen,
         .known = session_known_by(session, &arrival->visitor.ticket),
     };
     arrival->state = ARRIVAL_RESUME;

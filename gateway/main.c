@@ -65,7 +65,7 @@ static const struct route metrics_routes[] = {
 
 /* ---- hooks ---- */
 
-#define NEWCOMERS_WAIT_MS 2000 /* the others are connected again within 1 s, and look each second */
+#define NEWCOMERS_WAIT_MS 3000 /* the others connect within 1 s, and then look at once, or every other second */
 
 static void commands_event(void *data, enum redis_event event, const char *detail)
 {
@@ -79,6 +79,7 @@ static void commands_event(void *data, enum redis_event event, const char *detai
     if (gateway->newcomers_from_ms > 0)
         gateway->newcomers_from_ms = clock_mono_ms() + NEWCOMERS_WAIT_MS;
     membership_beat(&gateway->membership);
+    sweep_compare(&gateway->sweep);
     parks_flush(&gateway->parks);
     inbox_poke(&gateway->inbox);
 }

@@ -194,12 +194,30 @@ static void audit(struct sweep *sweep, struct session *session)
             sweep_look_up(sweep, session->roster.rows[i].place);
 }
 
+static size_t connected(const struct session *session)
+{
+    return roster_count(&session->roster) + roster_count(&session->lobby.roster);
+}
+
+static void compare(struct sweep *sweep, struct session *session)
+{
+    if (connected(session) > 0 || session_known(session).tail > session->positions.tail)
+        peek(sweep, session);
+}
+
+void sweep_compare(struct sweep *sweep)
+{
+    MAP_EACH(&sweep->gateway->sessions, node, next, cursor)
+    {
+        peek(sweep, CONTAINER_OF(node, struct session, node));
+    }
+}
+
 static void sweep_session(struct sweep *sweep, struct session *session)
 {
-    size_t in_line = roster_count(&session->roster), in_lobby = roster_count(&session->lobby.roster);
-    if (in_line + in_lobby > 0 || session_known(session).tail > session->positions.tail)
-        peek(sweep, session);
-    if (in_line + in_lobby == 0)
+    size_t in_line = roster_count(&session->roster);
+    compare(sweep, session);
+    if (connected(session) == 0)
         return;
     if (in_line > 0)
         check_overdue(sweep, session);

@@ -27,6 +27,8 @@ struct sweep {
 void sweep_init(struct sweep *sweep, struct gateway *gateway);
 /** Each second. */
 void sweep_second(struct sweep *sweep);
+/** Redis is there again: all sessions are compared at once. */
+void sweep_compare(struct sweep *sweep);
 /** Soon takes PLACE back for its own connection, or learns why not and ends it. Repeated until there is an answer. */
 void sweep_look_up(struct sweep *sweep, struct place *place);
 void sweep_resynchronise(struct sweep *sweep, const char *why);

@@ -102,7 +102,8 @@ static void joined(void *data, enum err err, const struct redis_reply *reply)
 
 static enum err join_send(struct crowd *crowd)
 {
-    struct line *line = &crowd->crowds->publisher->line;
+    struct publisher *publisher = crowd->crowds->publisher;
+    const struct owner *owner = catalog_find(&publisher->catalog, text_of(crowd->session));
     uint8_t random[16];
     char place[PLACE_ID_LEN];
     entropy_fill(random, sizeof random);
@@ -113,7 +114,11 @@ static enum err join_send(struct crowd *crowd)
                              .server = TEXT(""),
                              .conn = TEXT("crowd"),
                              .mode = TEXT("virtual")};
-    return line_join(line, &join, joined, crowd);
+    if (!publisher->ready)
+        return ERR_UNSENT;
+    if (owner) /* older data must not give a number out again */
+        join.known = (struct line_known){owner->recovery.most.epoch, owner->recovery.most.tail};
+    return line_join(&publisher->line, &join, joined, crowd);
 }
 
 static void crowd_step(struct crowd *crowd, uint64_t now_ms)

@@ -36,6 +36,16 @@ bool text_is_plain(struct text text)
     return true;
 }
 
+bool text_is_quotable(struct text text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.at[i];
+        if (c < ' ' || c == 0x7f || c == '"' || c == '\\')
+            return false;
+    }
+    return true;
+}
+
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t';

@@ -28,6 +28,8 @@ bool text_is(struct text text, const char *string);
 bool text_starts(struct text text, const char *prefix);
 /** Visible ASCII without quote and backslash: it may stand in JSON, in a header and in an event as it is. "" may. */
 bool text_is_plain(struct text text);
+/** No control character, quote or backslash: it may stand in JSON, where it is UTF-8. */
+bool text_is_quotable(struct text text);
 /** Without spaces and tabs at both ends. */
 struct text text_trim(struct text text);
 /** Cuts the part up to SEPARATOR off *REST and returns it; false once nothing is left. "a,,b" gives a, "", b. */

@@ -34,7 +34,7 @@ static void on_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf)
         connection->ended = true; /* the whole answer still goes out */
         connection->keep = false;
     } else if (len == UV_EOF && connection->state == CONNECTION_QUEUED) {
-        connection->ended = true; /* what it asked for before is still answered */
+        connection->ended = true; /* what it asked for before is answered, as long as the answers find room */
     } else if (len < 0) {
         connection_close(connection, "gone");
     }
@@ -119,7 +119,8 @@ void connection_turn(struct connection *connection)
     list_remove(&connection->link);
     list_append(&connection->server->connections, &connection->link);
     connection->state = CONNECTION_HEAD;
-    connection_deadline(connection, connection->server->settings.header_timeout_ms);
+    connection_deadline(connection, connection->overflow ? SERVER_OVERFLOW_MS
+                                                         : connection->server->settings.header_timeout_ms);
     connection_step(connection, nothing);
 }
 

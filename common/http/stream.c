@@ -86,7 +86,7 @@ struct http_stream *http_stream_open(struct http_request *request, const char *t
     buf_finish(&out);
     answer_done(request, response.status);
     stream_begin(connection, owner, data);
-    if (output == OUTPUT_FAILED)
+    if (output == OUTPUT_FAILED || connection->ended) /* it went away while it waited for its turn */
         stream_break(connection);
     connection_step(connection, (struct text){NULL, 0});
     return &connection->stream;

@@ -44,7 +44,7 @@ call('HSET', STATE, 'owner', me, 'owner_until', now + lease, 'clock', clock, 'se
 
 -- Another Redis process than the one that wrote this data: it may be older than others know. They have so long to say so,
 -- before anybody is let in who was let in already (a caller that was fenced, or frozen, does not know).
-local DOUBT = 2500
+local DOUBT = 3500
 local doubt_until = tonumber(o[10])
 if o[8] and o[8] ~= ARGV[4] then -- rule: doubt
     doubt_until = clock + DOUBT
@@ -62,7 +62,23 @@ local servers = call('HKEYS', SERVERS)
 -- Data was lost: what older data has is looked through in chunks, all of it parked and what was admitted since taken out;
 -- then gateways put their connections back until the window ends.
 local expired, more = 0, 0
-local restored = phase == 'restoring' and call('HMGET', STATE, 'restore_until', 'scan', 'expect')
+local restored = phase == 'restoring' and call('HMGET', STATE, 'restore_until', 'scan', 'expect', 'unheard')
+local function forget(place, user)
+    call('ZREM', PARKED, place)
+    call('HDEL', PLACES, place)
+    unused_user(place, user)
+    call('ZREM', WAITING, place)
+end
+-- The first to open again did not know that some were admitted whom a later one knows of, and older data may have been looked
+-- through by then. Whose connection is open had no entry, and stays in front.
+local function let_go(from)
+    local chunk = call('ZRANGE', WAITING, '(' .. from, head, 'BYSCORE', 'LIMIT', 0, 300, 'WITHSCORES')
+    for i = 1, #chunk, 2 do
+        local p = unpack_place(call('HGET', PLACES, chunk[i]) or '')
+        if p.server == '' then forget(chunk[i], p.user) end
+    end
+    if #chunk < 600 then call('HDEL', STATE, 'unheard') else call('HSET', STATE, 'unheard', chunk[#chunk]) end
+end
 local function look_through(scan)
     local grace = tonumber(call('HGET', CONFIG, 'graceMs')) or 300000
     local chunk = call('HSCAN', PLACES, scan, 'COUNT', 200)
@@ -70,10 +86,7 @@ local function look_through(scan)
         local place, p = chunk[2][i], unpack_place(chunk[2][i + 1])
         local ticket = tonumber(call('ZSCORE', WAITING, place) or nil)
         if ticket and ticket <= head then
-            call('ZREM', PARKED, place)
-            call('HDEL', PLACES, place)
-            unused_user(place, p.user)
-            call('ZREM', WAITING, place)
+            forget(place, p.user)
         elseif ticket or call('ZSCORE', LOBBY, place) then
             p.server = ''
             call('HSET', PLACES, place, pack_place(p))
@@ -93,9 +106,12 @@ end
 if restored then
     if (restored[2] or '') ~= '' then
         if look_through(restored[2]) then more = 1 end
+    elseif restored[4] then
+        let_go(restored[4])
+        more = 1
     elseif clock >= (tonumber(restored[1]) or 0) or reported() then
         phase = 'open'
-        call('HDEL', STATE, 'scan', 'restore_until', 'expect')
+        call('HDEL', STATE, 'scan', 'restore_until', 'expect', 'unheard')
         call('HSET', STATE, 'restore_tail', tail, 'dirty', 1)
         reset_if_empty()
     end

@@ -4,15 +4,15 @@
 -- way, and only for the owner.
 -- ARGV: publisher, epoch, most
 -- Gives {ok, epoch, left in the lobby, place, ticket, server ('' = no connection just now), …}. Or {fenced, ms left, owner},
--- gone (no draw), lost (another epoch), none deleted.
+-- gone (no draw, or not yet: the data is doubted), lost (another epoch), none deleted.
 local most = tonumber(ARGV[3])
 if not epoch then return {'none'} end
 if phase == 'deleted' then return {'deleted'} end
 if tonumber(ARGV[2]) ~= epoch then return {'lost'} end
-local o = call('HMGET', STATE, 'owner', 'owner_until', 'drawn_first')
+local o = call('HMGET', STATE, 'owner', 'owner_until', 'drawn_first', 'doubt_until')
 local left_ms = (tonumber(o[2]) or 0) - now
 if o[1] ~= ARGV[1] or left_ms <= 0 then return {'fenced', math.max(left_ms, 0), o[1] or ''} end -- rule: lease
-if phase ~= 'drawing' then return {'gone'} end
+if phase ~= 'drawing' or (o[4] and line_clock(5000) < tonumber(o[4])) then return {'gone'} end
 call('ZCARD', WAITING) call('HLEN', PLACES)
 local chunk = call('ZRANGE', LOBBY, 0, most - 1, 'WITHSCORES')
 local first, last, drawn = tail + 1, nil, {}

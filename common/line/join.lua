@@ -31,6 +31,8 @@ if mapped then
     if rejoin == 'refuse' and call('SISMEMBER', ISSUED, user) == 1 then return {'already-entered'} end
 end
 if phase == 'restoring' then return {'unavailable'} end
+local doubt_until = tonumber(call('HGET', STATE, 'doubt_until') or nil) -- rule: doubt
+if doubt_until and line_clock(5000) < doubt_until then return {'unavailable'} end
 if c[1] == 'closed' or (c[6] and now >= tonumber(c[6])) then return {'closed'} end
 if phase == 'sold-out' then return {'sold-out'} end
 local early, lottery = c[5] and now < tonumber(c[5]), c[9] == 'lottery'

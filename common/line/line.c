@@ -131,7 +131,8 @@ void line_picture_decode(enum err err, const struct redis_reply *reply, struct l
     picture->status = word_at(reply, 8);
     picture->first = number_at(reply, 9);
     picture->bits = reply_text(reply_at(reply, 10));
-    picture->entry_url = word_at(reply, 11);
+    struct text url = reply_text(reply_at(reply, 11)); /* of any script */
+    picture->entry_url = text_is_quotable(url) ? url : (struct text){NULL, 0};
     picture->entry_method = word_at(reply, 12);
     picture->per_user = word_at(reply, 13);
     picture->lobby = number_at(reply, 14);

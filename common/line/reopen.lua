@@ -1,5 +1,5 @@
 #!lua
--- keys: config state waiting places users parked departed departures servers
+-- keys: config state waiting places parked departed departures servers
 -- with: fill
 -- Redis came back empty or older than the caller knows: a new epoch, with all numbers up to the highest known one taken and
 -- marked departed, and a window in which nobody is admitted or joins, until gateways have put their connections back.
@@ -22,23 +22,14 @@ if phase == 'deleted' then return {'deleted'} end
 local here = tonumber(call('HGET', CONFIG, 'version') or nil)
 if not here and version == 0 then return {'none'} end
 call('ZCARD', WAITING) call('HLEN', PLACES) call('ZCARD', PARKED) call('STRLEN', DEPARTED) call('LLEN', DEPARTURES)
-call('HLEN', SERVERS) call('HLEN', USERS)
+call('HLEN', SERVERS)
 local o = call('HMGET', STATE, 'admitted', 'root')
 local admitted = math.max(tonumber(o[1]) or 0, known_admitted)
 
 local lost = not epoch or known_epoch > epoch or (known_epoch == epoch and (known_tail > tail or known_rev > rev))
 if not lost then
     if phase == 'restoring' and known_epoch < epoch and known_epoch >= (tonumber(o[2]) or epoch) then
-        -- The first to open did not know of these admissions, and older data may have been looked through since.
-        for _, place in ipairs(call('ZRANGE', WAITING, '(' .. head, known_head, 'BYSCORE')) do
-            local p = unpack_place(call('HGET', PLACES, place) or '')
-            if p.server == '' then -- else its connection is open, and its entry was never delivered
-                call('ZREM', PARKED, place)
-                call('HDEL', PLACES, place)
-                unused_user(place, p.user)
-                call('ZREM', WAITING, place)
-            end
-        end
+        if known_head > head then call('HSETNX', STATE, 'unheard', head) end -- admitted, which the first one did not know
         fill(tail, known_tail)
         call('HSET', STATE, 'tail', math.max(tail, known_tail), 'head', math.max(head, known_head), 'admitted', admitted,
              'dirty', 1)

@@ -2,7 +2,7 @@
 -- keys: config state waiting places parked servers lobby outbox entries active
 -- with: lobby take
 -- The place of a ticket for another connection; or, with EXPECT, taken back by the connection that believes it has it.
--- ARGV: place, server, conn, mode (stream poll), expected conn or '', known epoch, known tail, that conn's generation (none: 0)
+-- ARGV: place, server, conn, mode (stream poll), expected conn or '', known epoch, known tail, generation of that conn, or of the ticket (none: 0)
 -- Gives what join gives, or {gone, place, epoch}, {moved, place, epoch}, none deleted lost unavailable.
 if not epoch then return {'none'} end
 if lost(tonumber(ARGV[6]), tonumber(ARGV[7])) then return {'lost'} end

@@ -1,16 +1,16 @@
 -- A piece shared by join and resume, put behind the prelude where a script says "-- with: take".
--- Gives PLACE (its value RAW) to a connection. EXPECT ~= '': only if conn is still EXPECT, and nothing but the server
+-- Gives PLACE (its value RAW) to a connection, with a generation above that of the ticket it showed (GEN, 0 for none). EXPECT ~= '': only if conn is still EXPECT, and nothing but the server
 -- changes; or of generation GEN, which is later than what is known here: the data is older than that connection.
 -- Modes: stream, poll, virtual: nobody but a virtual place does without a connection and without a deadline.
 local function take(place, raw, server, conn, mode, expect, gen)
-    if phase == 'restoring' and (expect ~= '' or (call('HGET', STATE, 'scan') or '') ~= '') then
-        return {'unavailable'} -- who is connected is put back by restore, and older data is looked through first
-    end
     local p = unpack_place(raw)
     local newer = expect ~= '' and gen > p.gen
     local token, valid = stored_entry(place)
     if token and not valid then return {'gone', place, epoch} end
     if token then return {'entered', place, epoch, token} end
+    if phase == 'restoring' and (expect ~= '' or (call('HGET', STATE, 'scan') or '') ~= '') then
+        return {'unavailable'} -- who is connected is put back by restore, and older data is looked through first
+    end
     if expect ~= '' and p.conn ~= expect and not newer then return {'moved', place, epoch} end -- rule: conn
     local ticket = tonumber(call('ZSCORE', WAITING, place) or nil)
     local admitted = not ticket and tonumber(call('ZSCORE', OUTBOX, place) or nil)
@@ -27,7 +27,7 @@ local function take(place, raw, server, conn, mode, expect, gen)
         else
             call('ZREM', PARKED, place)
         end
-        if expect == '' then p.gen, p.conn = p.gen + 1, conn end
+        if expect == '' then p.gen, p.conn = math.max(p.gen, gen) + 1, conn end
         if newer then p.gen, p.conn = gen, conn end
         p.server = mode == 'stream' and server or ''
         if p.kind ~= 'v' then p.kind = mode == 'stream' and 'a' or 'p' end

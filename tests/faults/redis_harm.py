@@ -122,8 +122,7 @@ async def harmed(seed, rounds, names, answers):
     """Gives the ledger, {harm: the longest time after it until somebody was let in again}, and what was done how often."""
     async with World(seed, redis=("--appendonly", "yes", "--appendfsync", "everysec"), batch=5, intervalMs=100) as world:
         publishers = [await world.publisher(f"p-{n}", lease_ms=1000) for n in range(2)]
-        for _ in range(3):
-            await world.gateway()
+        gateways = [await world.gateway() for _ in range(3)]
         harm, recovered = Harm(world, answers), collections.defaultdict(float)
         work = [asyncio.ensure_future(world.crowd.keep(150)), asyncio.ensure_future(world.crowd.churn(0.05, 0.2))]
         await world.crowd.until(lambda: len(world.crowd.in_state("waiting")) >= 100, 60, "a crowd")
@@ -140,6 +139,7 @@ async def harmed(seed, rounds, names, answers):
         wrong = await world.exact()
         await world.set(publishers[0], status="open")
         await world.crowd.settle()
+        harm.done["messages refused"] = sum(int(support.metric(daemon, "anteroom_messages_bad_total")) for daemon in gateways)
         harm.done["answers withheld"] = sum(world.breaker.lost.values())
         return world.count(wrong), recovered, harm.done
 

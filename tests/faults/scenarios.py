@@ -106,6 +106,7 @@ async def redis_harmed(seed, short):
     report.say(ledger)
     report.must("nobody lost, twice or out of order", not ledger.faults() and ledger.entered > 100)
     report.must("people are let in again", max(recovered.values()) < 20)
+    report.must("Redis was seen loading, messages were refused", short or done["seen loading"] and done["messages refused"] >= 100)
     ledger = await redis_harm.naive(seed, 5 if short else 20)
     report.say("control (pop, then publish):", ledger)
     report.must("the control loses people", ledger.lost > 0)

@@ -109,13 +109,14 @@ def test_a_log_cut_at_any_byte_is_a_state_that_was(tmp_path, capsys):
     try:
         scripts = Scripts(server.client)
         server.client.script_flush()
-        config = ["batch", 3, "intervalMs", 50, "graceMs", 40, "tokenTtlSeconds", 600]
+        config = ["batch", 3, "intervalMs", 1, "graceMs", 40, "tokenTtlSeconds", 600]
         scripts.run("configure", SESSION, "create", "absent", "", "op", "create", "{}", "seed", "hash", *config)
         log = pathlib.Path(first / "appendonlydir")
         while (log / "appendonly.aof.1.incr.aof").stat().st_size < LOG_MIN:
             busy_line(scripts, source)
             server.client.execute_command("PING")
         check(server.client)
+        assert int(server.client.hget(KEY + "state", "admitted")) > 20 and server.client.hlen(KEY + "entries") > 0 and server.client.bitcount(KEY + "departed") > 0
     finally:
         server.close()
     cut = Cut(second, log)

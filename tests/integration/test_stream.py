@@ -150,6 +150,11 @@ def test_http_1_0_streams_end_with_the_connection(admin, gateway, visit):
     assert "transfer-encoding" not in stream.headers
 
 
+def test_an_entry_url_of_any_script_reaches_the_visitor(admin, gateway, visit):
+    admin.create("s", batch=1, intervalMs=100, entryUrl="https://shop.example/예매")
+    assert visit(gateway).wait_event("entry")["data"]["entryUrl"] == "https://shop.example/예매"
+
+
 def test_silence_is_broken_by_comments(admin, start_gateway, visit):
     admin.create("s", status="paused")
     gateway = start_gateway(heartbeat_s=1)

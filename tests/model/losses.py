@@ -6,6 +6,7 @@ the first ticket until an entry, and nobody who had an entry is let in again. Wh
 places, and what nobody alive had heard of.
 """
 import collections
+import copy
 import random
 
 from gateway import bits_to_tickets
@@ -26,7 +27,7 @@ class Silence(Exception):
 class Person:
     def __init__(self, place):
         self.place, self.number, self.gen, self.epoch, self.state, self.gateway = place, None, 0, 0, 'new', None
-        self.conn, self.admissions = '', 0
+        self.conn, self.admissions, self.ghost = '', 0, False
         self.shown_at = 0  # put back by the ticket: no later ticket tells of that, should it be lost too
         self.forfeited = False  # nothing is promised any more: the gateway was frozen, or nobody alive knew
 
@@ -66,7 +67,7 @@ class Actor:
 class Gateway(Actor):
     def __init__(self, world, name):
         super().__init__(world, name)
-        self.persons, self.opened, self.restored, self.restoring, self.closed_in = {}, 0, 0, False, 0
+        self.persons, self.opened, self.restored, self.restoring, self.looked = {}, 0, 0, False, 0
 
     def conn(self):
         self.world.numbers += 1
@@ -123,6 +124,7 @@ class Gateway(Actor):
         self.world.count['put back: ' + outcome] += 1
         if outcome in ('waiting', 'admitted'):
             person.epoch = epoch
+            self.world.put_back_by_a_ghost(person)
         elif outcome == 'entered':
             person.epoch = epoch
             self.look_up(person)
@@ -148,7 +150,7 @@ class Gateway(Actor):
             person.number = reply[3]
 
     def enter(self, person, token):
-        require(token == self.world.tokens.setdefault(person.place, token) or person.forfeited, 'token', person, 'is told a second one')
+        require(person.ghost or token == self.world.tokens.setdefault(person.place, token) or person.forfeited, 'token', person, 'is told a second one')
         self.head = max(self.head, person.number)
         self.lose(person, 'entered')
         self.world.count['entered'] += 1
@@ -158,6 +160,10 @@ class Gateway(Actor):
         person.state, person.gateway = state, None
 
     def second(self):
+        """Looks when Redis is there again, and then every other second."""
+        if self.world.now - self.looked < 1900 and self.looked > self.world.lost_at:
+            return
+        self.looked = self.world.now
         epoch, rev, tail = [int(word or 0) for word in self.world.redis_call('HMGET', STATE, 'epoch', 'rev', 'tail')]
         if self.persons or self.epoch:
             if (epoch, rev) < (self.epoch, self.rev) or epoch == self.epoch and tail < self.tail:
@@ -278,8 +284,28 @@ class LossWorld:
         away = [p for p in self.persons if p.state == 'away']
         if away and self.random.random() < 0.5:
             self.come_back(gateway, self.random.choice(away))
+        elif self.random.random() < 0.1:
+            self.come_back_beside(gateway)
         elif len([p for p in self.persons if p.state in ('connected', 'away')]) < PERSONS:
             self.join(gateway)
+
+    def come_back_beside(self, gateway):
+        """The old connection is half open: its gateway does not know yet."""
+        there = [p for p in self.persons if p.state == 'connected' and p.gateway is not gateway]
+        if there:
+            person = self.random.choice(there)
+            ghost = copy.copy(person)
+            ghost.ghost = ghost.forfeited = True
+            person.gateway.persons[person.place] = ghost
+            person.state, person.gateway = 'away', None
+            self.count['half open'] += 1
+            self.come_back(gateway, person)
+
+    def put_back_by_a_ghost(self, ghost):
+        """A stream that is half open is an open one to its gateway, and no entry came by it: its place is let in once more."""
+        if ghost.ghost:
+            for person in self.persons:
+                person.forfeited = person.forfeited or person.place == ghost.place and person.state == 'entered'
 
     def join(self, gateway):
         if not gateway.epoch:
@@ -318,7 +344,7 @@ class LossWorld:
         conn = gateway.conn()
         known = (person.epoch, person.number) if person.epoch > gateway.epoch else \
             (gateway.epoch, max(gateway.tail, person.number) if person.epoch == gateway.epoch else gateway.tail)
-        reply = self.call('resume', person.place, gateway.name, conn, 'stream', '', *known)
+        reply = self.call('resume', person.place, gateway.name, conn, 'stream', '', *known, person.gen)
         if reply[0] in ('lost', 'none'):
             gateway.open()
             return
@@ -333,7 +359,7 @@ class LossWorld:
                 person.state = 'gone'
                 return
             person.shown_at = self.now
-            reply = self.call('resume', person.place, gateway.name, conn, 'stream', '', *known)
+            reply = self.call('resume', person.place, gateway.name, conn, 'stream', '', *known, person.gen)
         if reply[0] == 'entered':
             gateway.enter(person, reply[3])
         elif reply[0] in ('waiting', 'admitted'):
@@ -341,6 +367,9 @@ class LossWorld:
             person.number, person.gen, person.epoch, person.conn = reply[3], reply[4], reply[2], conn
             person.state, person.gateway = 'connected', gateway
             gateway.persons[person.place] = person
+            for other in self.gateways:  # told that another connection has the place; one in five never hears it
+                if other is not gateway and other.name == reply[10] and other.awake and self.random.random() < 0.8:
+                    other.persons.pop(person.place, None)
         elif reply[0] == 'gone':
             require(person.forfeited or person.admissions, 'lost', person, 'comes back and is gone')
             person.state = 'gone'
@@ -374,7 +403,7 @@ class LossWorld:
         self.admissions_seen = last[0][0] if last else '0'
         self.run_id = 'run%d' % self.numbers
         self.numbers += 1
-        self.doubt_until, self.lost_at = self.now + 1500, self.now
+        self.doubt_until, self.lost_at = self.now + 3000, self.now
         self.count['lost: ' + ('older' if older else 'empty')] += 1
         self.who_knows_nothing()
 
@@ -440,8 +469,11 @@ class LossWorld:
         silence, self.silence = self.silence, 0.0
         for actor in self.gateways + self.publishers:
             actor.frozen_until = 0
-        for _ in range(15):
+        for _ in range(30):
             self.pass_time(1000)
+        self.now += 2000
+        for gateway in self.gateways:  # what the last ticks did, and was not heard
+            gateway.second()
         self.check()
         self.silence = silence
 
@@ -462,6 +494,6 @@ class LossWorld:
             require((ticket in gone) != (ticket in line.values()), 'wrong position', 'ticket', ticket, 'of', (base, head, tail), 'waits and left, or neither')
         for gateway in self.gateways:
             for person in gateway.persons.values():
-                require(line.get(person.place) == person.number or self.redis.call('ZSCORE', PREFIX + 'outbox', person.place) is not None,
+                require(person.ghost or line.get(person.place) == person.number or self.redis.call('ZSCORE', PREFIX + 'outbox', person.place) is not None,
                         'lost', person, 'is connected to', gateway.name, 'and does not wait:', line.get(person.place))
         self.count['came to rest'] += 1

@@ -340,7 +340,7 @@ def data_of_another_redis_is_doubted_for_a_moment(line):
     line.now += 1000
     tick = line.admit(me='A', run='two')
     same((tick['now_admitted'], tick['held'], tick['phase']), (0, 'restoring', 'open'))
-    line.now += 2499
+    line.now += 3499
     same(line.admit(run='two')['now_admitted'], 0)
     line.now += 1
     same(line.admit(run='two')['now_admitted'], 1)
@@ -357,6 +357,7 @@ def an_admission_that_only_the_second_to_open_knows_is_not_repeated(line):
         line.admit()
     put(line, [('p00003', 3, 0, 1, 'p00003:1', '', epoch)])  # its entry was never delivered
     reopen(line, words, epoch, rev=9, tail=5, head=4, admitted=4)
+    line.admit()
     same(line.key('ZRANGE', 'waiting', 0, -1), ['p00003', 'p00005'])
     same(end_window(line)['outbox'][::5], ['p00003', 'p00005'])
 
@@ -386,6 +387,35 @@ def a_connection_that_redis_forgot_has_its_place(line):
     same(line.key('HGET', 'places', 'a').split('\t')[:3], ['g2.b', 'new', '2'])
     same(line.resume('a', conn='old', expect='old', gen=1)[0], 'moved')
     same(line.resume('a', conn='other', expect='other', gen=2)[0], 'moved', 'of one generation the first has it')
+    newest = line.resume('a', server='g3.b', conn='newest', gen=5)  # its ticket says 5: more was lost
+    same(newest[4], 6)
+    same(line.resume('a', conn='half open', expect='half open', gen=5)[0], 'moved')
+
+
+@scene(batch=9)
+def in_doubt_nobody_is_drawn_and_nobody_joins(line):
+    line.configure('patch', startsAt=line.now + 60000)
+    line.join('early')
+    line.admit(run='one')
+    line.now += 60000
+    line.admit(run='two')
+    same(line.call('draw', 'A', line.state('epoch'), 100), ['gone'])
+    same(line.join('late'), ['unavailable'])
+    for _ in range(4):
+        line.now += 1000
+        line.admit(run='two')
+    same(line.call('draw', 'A', line.state('epoch'), 100)[0], 'ok')
+    same(line.join('late')[0], 'waiting')
+
+
+@scene(batch=9)
+def a_token_that_is_there_is_told_in_the_window(line):
+    line.join('a')
+    line.settle_all(line.admit())
+    epoch, words = int(line.state('epoch')), kept(line)
+    line.now += 10
+    reopen(line, words, epoch, rev=99, tail=1, head=1)
+    same(line.resume('a', conn='a:1', expect='a:1', gen=1)[0], 'entered')
 
 
 @scene(status='paused')

@@ -38,6 +38,8 @@ SMALL = {
         ("math.floor(now / 1000), 'BYSCORE', 'LIMIT', 0, 200", "math.floor(now / 1000), 'BYSCORE', 'LIMIT', 0, 5"),
         ("'LIMIT', 0, 500, 'WITHSCORES'", "'LIMIT', 0, 6, 'WITHSCORES'"),
         ('local whole = #chunk < 1000', 'local whole = #chunk < 12'),
+        ("'LIMIT', 0, 300, 'WITHSCORES'", "'LIMIT', 0, 3, 'WITHSCORES'"),
+        ('#chunk < 600', '#chunk < 6'),
         ('head - base >= 1048576', 'head - base >= 64'),
         ('#departures >= 4096', '#departures >= 12'),
         ("call('ZRANGE', OUTBOX, 0, 499, 'WITHSCORES')", "call('ZRANGE', OUTBOX, 0, 8, 'WITHSCORES')"),

@@ -154,6 +154,25 @@ static void a_pipeline_is_answered_though_its_client_says_no_more(void **state)
     http_expect_end(&fixture, &client);
 }
 
+static bool stream_has_ended(void *data)
+{
+    (void)data;
+    return fixture.stream_ends == 1;
+}
+
+static void a_stream_whose_client_left_while_it_waited_ends_at_once(void **state)
+{
+    (void)state;
+    start();
+    for (int i = 0; i < 100; i++)
+        http_client_say(&client, HELLO);
+    http_client_say(&client, "GET /stream HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_int_equal(shutdown(client.fd, SHUT_WR), 0);
+    for (int i = 0; i < 100; i++)
+        expect_body("hello");
+    assert_true(http_run_until(&fixture, &client, stream_has_ended, NULL));
+}
+
 static void half_a_request_at_the_end_of_a_pipeline_is_dropped_with_the_client(void **state)
 {
     (void)state;
@@ -445,6 +464,39 @@ static void one_connection_too_many_is_refused_after_its_request(void **state)
     expect_body("hello");
 }
 
+static bool has_ended(void *data)
+{
+    return ((struct http_client *)data)->ended;
+}
+
+static void one_too_many_has_little_time_though_it_waits_for_its_turn(void **state)
+{
+    enum { MOST = 130, LATE = 24 };
+    static struct http_client inside[MOST], late[LATE];
+    (void)state;
+    fixture.settings.connections_max = MOST;
+    http_fixture_start(&fixture);
+    client.fd = -1;
+    for (size_t i = 0; i < MOST; i++)
+        http_client_open(&inside[i], &fixture, 0);
+    http_run(&fixture, NULL);
+    for (size_t i = 0; i < LATE; i++)
+        http_client_open(&late[i], &fixture, 0);
+    http_run(&fixture, NULL);
+    for (size_t i = 0; i < MOST; i++) /* more than there are turns between two polls */
+        http_client_say(&inside[i], HELLO);
+    for (size_t i = 0; i < LATE; i++)
+        http_client_say(&late[i], "G");
+    uint64_t begun_ms = clock_mono_ms();
+    for (size_t i = 0; i < LATE; i++)
+        assert_true(http_run_until(&fixture, &late[i], has_ended, &late[i]));
+    assert_true(clock_mono_ms() - begun_ms < 4000); /* a header may take longer */
+    for (size_t i = 0; i < LATE; i++)
+        http_client_close(&late[i]);
+    for (size_t i = 0; i < MOST; i++)
+        http_client_close(&inside[i]);
+}
+
 static void an_event_source_too_many_is_told_to_come_back(void **state)
 {
     struct http_client late;
@@ -613,6 +665,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_long_pipeline_keeps_nobody_waiting, setup, teardown),
         cmocka_unit_test_setup_teardown(a_crowd_of_newcomers_leaves_the_loop_time_for_others, setup, teardown),
         cmocka_unit_test_setup_teardown(a_pipeline_is_answered_though_its_client_says_no_more, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_stream_whose_client_left_while_it_waited_ends_at_once, setup, teardown),
         cmocka_unit_test_setup_teardown(half_a_request_at_the_end_of_a_pipeline_is_dropped_with_the_client, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(the_next_request_waits_for_the_answer, setup, teardown),
@@ -634,6 +687,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_client_that_only_shuts_its_side_still_gets_a_ready_answer, setup, teardown),
         cmocka_unit_test_setup_teardown(a_client_that_does_not_read_its_answer_is_dropped, setup, teardown),
         cmocka_unit_test_setup_teardown(one_connection_too_many_is_refused_after_its_request, setup, teardown),
+        cmocka_unit_test_setup_teardown(one_too_many_has_little_time_though_it_waits_for_its_turn, setup, teardown),
         cmocka_unit_test_setup_teardown(an_event_source_too_many_is_told_to_come_back, setup, teardown),
         cmocka_unit_test_setup_teardown(far_too_many_connections_are_closed_unread, setup, teardown),
         cmocka_unit_test_setup_teardown(running_out_of_descriptors_turns_newcomers_away_without_spinning, setup,

@@ -10,6 +10,8 @@ static void plain_text_stands_in_json_as_it_is(void **state)
         char bytes[] = {'a', (char)c, '~'};
         bool plain = text_is_plain((struct text){bytes, sizeof bytes});
         assert_true(plain == (c > ' ' && c < 0x7f && c != '"' && c != '\\'));
+        bool quotable = text_is_quotable((struct text){bytes, sizeof bytes});
+        assert_true(quotable == (c >= ' ' && c != 0x7f && c != '"' && c != '\\'));
     }
 }
 
