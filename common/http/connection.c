@@ -119,8 +119,8 @@ void connection_turn(struct connection *connection)
     list_remove(&connection->link);
     list_append(&connection->server->connections, &connection->link);
     connection->state = CONNECTION_HEAD;
-    connection_deadline(connection, connection->overflow ? SERVER_OVERFLOW_MS
-                                                         : connection->server->settings.header_timeout_ms);
+    connection_deadline(connection,
+                        connection->overflow ? SERVER_OVERFLOW_MS : connection->server->settings.header_timeout_ms);
     connection_step(connection, nothing);
 }
 

