@@ -2,11 +2,9 @@
 
 import pytest
 import redis
-from test_crowd import test_a_crowd_comes_at_its_pace_in_order_with_real_visitors  # noqa: F401
 from test_grace import test_who_leaves_at_one_gateway_is_told_so_at_the_other, two  # noqa: F401
 from test_lobby import test_a_lottery_is_what_its_seed_says  # noqa: F401
 from test_loss import quick, test_an_empty_redis_gets_every_connection_back_with_its_number  # noqa: F401
-from test_publisher_failures import test_a_silent_gateway_is_buried_and_its_places_parked  # noqa: F401
 from test_real_input import free_port
 from test_site import test_a_released_seat_is_taken_at_once, test_of_fifty_callers_at_two_gateways_one_wins  # noqa: F401
 from test_stream import test_a_visitor_sees_exact_positions_and_then_gets_a_token, test_join_and_status_without_a_stream  # noqa: F401

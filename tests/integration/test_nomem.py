@@ -685,7 +685,7 @@ MODES = pytest.mark.parametrize("many", [1, nomem.FOR_EVER], ids=["once", "dry"]
 
 @MODES
 def test_the_gateway(world, many):
-    here = world("gateway", many, 37 if many == 1 else 53)
+    here = world("gateway", many, 73 if many == 1 else 101)
     here.admin.create("line", status="paused", batch=1, graceMs=PATIENT_MS, entryUrl="https://shop.example/in")
     here.admin.create("gate", status="paused", batch=1, intervalMs=50, graceMs=PATIENT_MS)
     here.admin.create("probe", status="paused")
@@ -699,7 +699,7 @@ def test_the_gateway(world, many):
 
 @MODES
 def test_the_publisher(world, scripts, gateways, many):
-    here = world("publisher", many, 23 if many == 1 else 31)
+    here = world("publisher", many, 53 if many == 1 else 71)
     here.admin.create("defaults")
     here.admin.create("s", **WANTED)
     for session, config in (("verbs", {}), ("crowd", {"virtual": True}), ("waits", {"status": "paused"}), ("open", {"batch": 1000, "intervalMs": 50})):
