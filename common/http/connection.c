@@ -204,7 +204,7 @@ static bool advance(struct connection *connection, struct buf *carry, struct tex
 static bool reads_now(const struct connection *connection)
 {
     const struct http_request *request = connection->request;
-    if (connection->state == CONNECTION_HANDLING || connection->state == CONNECTION_QUEUED)
+    if (request && (connection->state == CONNECTION_HANDLING || connection->state == CONNECTION_QUEUED))
         return request->ahead.len - request->ahead_at <= EXCHANGE_AHEAD_PAUSE;
     return connection->state != CONNECTION_FLUSHING && connection->state != CONNECTION_CLOSING;
 }
