@@ -63,10 +63,10 @@ local servers = call('HKEYS', SERVERS)
 -- then gateways put their connections back until the window ends.
 local expired, more = 0, 0
 local restored = phase == 'restoring' and call('HMGET', STATE, 'restore_until', 'scan', 'expect', 'unheard')
-local function forget(place, user)
+local function forget(place, whose)
     call('ZREM', PARKED, place)
     call('HDEL', PLACES, place)
-    unused_user(place, user)
+    unused_user(place, whose)
     call('ZREM', WAITING, place)
 end
 -- The first to open again did not know that some were admitted whom a later one knows of, and older data may have been looked
