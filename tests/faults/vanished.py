@@ -21,6 +21,15 @@ async def first_ticket(end):
     return found[1].decode()
 
 
+async def at_rest(target):
+    """Its descriptors once they are the same twice: who asked whether it is ready has hung up by then."""
+    before, now = None, target.descriptors()
+    while now != before:
+        await asyncio.sleep(0.5)
+        before, now = now, target.descriptors()
+    return now
+
+
 @dataclasses.dataclass
 class Vanished:
     count: int  # streams
@@ -36,7 +45,7 @@ async def vanish(seed, count, heartbeat_s):
         with network.Wire() as wire:
             gateway = await world.gateway(through=False, listen=f"{network.NEAR}:0", heartbeat_s=heartbeat_s)
             target = targets.Target(gateway, world.client, admin)
-            before = target.descriptors()
+            before = await at_rest(target)
             with wire.far():
                 ends = [socket.socket() for _ in range(2 * count)]
             for number, end in enumerate(ends):
